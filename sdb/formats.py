@@ -319,8 +319,6 @@ def option_of(format: str, name: str) -> str | None:  # noqa: A002 - the word us
 def with_options(parser: str, options: str, name: str) -> str:
     """Return the parser of an input whose format was found, with options that were asked for.
 
-    * ``name``: The name of the input.
-
     Raises `UsageError` if the format has none of them, and rows might be others than the user
     wants.
 

@@ -203,7 +203,6 @@ def joined(
 ) -> dict[str, Any]:
     """Return the arguments of a command, of values as `usual` has them.
 
-    * ``defaults``: Those of the command.
     * ``values``: With the root before the command as its context.
     """
     for name, value in defaults.items():

@@ -146,7 +146,6 @@ def layout_of(wanted: Columns, present: Columns) -> Columns:
 
     Structs are whole: DuckDB 2.0 cannot read files together if some lack a struct in a struct.
 
-    * ``wanted``: The columns of all files.
     * ``present``: What the rows of the file have.
     """
     layout = {name: kind for name, kind in wanted.items() if present.get(name) is not None}

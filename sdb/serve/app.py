@@ -70,7 +70,6 @@ _VARY = "accept, accept-encoding, authorization"
 def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> Gate:
     """Make the application of a server.
 
-    * ``rights``: Rights of tokens.
     * ``repeats``: Where answers are remembered for connections.
     """
     service = Service(settings, rights, repeats)

@@ -119,7 +119,6 @@ def write(
 ) -> int:
     """Write the rows of a result, and return how many there are; 0 where nothing counts them.
 
-    * ``output``: A binary file.
     * ``rows``: How many rows at most, in formats that are bounded.
     * ``end``: Whether lines end with one that counts them.
     * ``warnings``: Returns those on the answer; all are known once the rows were read.

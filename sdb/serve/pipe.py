@@ -139,7 +139,6 @@ CODINGS = tuple(_COMPRESSORS)
 class Pipe:
     """A bounded pipe: a thread writes, and waits without its slot while the client is slow.
 
-    * ``loop``: The loop that reads.
     * ``cancellation``: What ends the writer.
     * ``pause, resume``: Called by the writer before and after it waits.
     """

@@ -23,7 +23,6 @@ class RootCheck:
     folder without it is the place where a volume was mounted. Where nobody may write, it is one
     from the start: there is nothing to serve yet.
 
-    * ``root``: The root.
     * ``min_free_bytes``: Free space that its disk must have for rows to come in.
     * ``may_write``: Whether requests make tables, so that an empty root may be a new one.
     """

@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 
 
 class StoredResources:
-    """The resources about stored queries.
-
-    * ``in_thread``: Runs a function that reads.
-    * ``answer``: Answers a query.
-    """
+    """The resources about stored queries."""
 
     def __init__(
         self,

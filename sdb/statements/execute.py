@@ -171,7 +171,6 @@ def bound_statements(
     """Parse statements, and put the values of parameters in.
 
     * ``params``: The values; each is that of a parameter of at least one statement.
-    * ``read``: Parses a statement.
 
     Raises
     ------

@@ -61,10 +61,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class RemoteConnection(ConnectionCalls):
-    """The tables of a server: what :class:`Connection` is for a folder, as far as rights go.
-
-    * ``transport``: The connections to the server.
-    """
+    """The tables of a server: what :class:`Connection` is for a folder, as far as rights go."""
 
     def __init__(self, transport: Transport, *, dialect: str | None = None) -> None:
         self.transport = transport

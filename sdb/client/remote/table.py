@@ -47,7 +47,6 @@ _MAIN = "main"
 class RemoteTable(TableCalls):
     """A table of a server: what :class:`sdb.Table` is for a folder, as far as rights go.
 
-    * ``connection``: The connection to the server.
     * ``name``: ``db.table``.
     * ``at``: The version; the newest if empty.
     """

@@ -48,7 +48,6 @@ def recognise_all(
     * ``format, hints, verify``: See :func:`recognise`.
     * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
       None: they are, and a note says so.
-    * ``times``: How their times are read.
     * ``on_error``: What becomes of malformed records. Unless they fail, inputs that are not read
       are left out, with a warning.
 

@@ -32,9 +32,7 @@ WHOLE_BYTES = MOST_BYTES // MOST
 class ReadAhead:
     """Reads the blocks of a scan, by their positions in its order.
 
-    * ``read``: Reads a block.
     * ``blocks``: The blocks, in the order of the scan.
-    * ``size``: Returns the size of a block.
     * ``may_stop``: Whether a few blocks may be enough, as for a scan with a limit. Then none are
       read ahead before the second one is wanted, and more with each.
     """

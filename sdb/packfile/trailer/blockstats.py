@@ -196,7 +196,6 @@ class BlockStatistics:
     def decode(cls, stored: StoredStatistics, blocks: int) -> Self | None:
         """Read what is stored.
 
-        * ``stored``: What the trailer has.
         * ``blocks``: Number of blocks of the packfile.
 
         Returns: None when they are of a later version.

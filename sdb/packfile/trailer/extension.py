@@ -120,8 +120,6 @@ class Summary:
     def decode(cls, value: object) -> Summary | None:
         """Read the struct that is stored.
 
-        * ``value``: The value of the field `sdb`.
-
         Returns: None when it is of another version, not ours, or has neither.
         Raises `CorruptError` if it is of our version but malformed.
         """

@@ -105,7 +105,6 @@ class FieldCounts:
     def decode(cls, data: bytes, summary: Summary) -> Self:
         """Read the bytes that are stored.
 
-        * ``data``: The member of the extension.
         * ``summary``: Row counts and types that are stored with it.
 
         Returns: What they say.

@@ -51,9 +51,6 @@ class RowIdentities:
     def whole(cls, name: str, rows: int) -> Self:
         """Return the identities of rows that came in with a packfile.
 
-        * ``name``: The name of the packfile.
-        * ``rows``: How many rows it has.
-
         Returns: One run.
         """
         import numpy as np
@@ -123,7 +120,6 @@ class RowIdentities:
     def decode(cls, data: bytes, total: int) -> Self:
         """Read the bytes that are stored.
 
-        * ``data``: The member of the extension.
         * ``total``: Number of rows of the packfile.
 
         Returns: What they say.

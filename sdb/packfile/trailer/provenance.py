@@ -68,7 +68,6 @@ class Provenance:
     def decode(cls, data: bytes, total: int) -> Self:
         """Read the bytes that are stored.
 
-        * ``data``: The member of the extension.
         * ``total``: Number of rows of the packfile.
 
         Returns: What they say.

@@ -101,7 +101,6 @@ class RibbonFilter:
 
         * ``blocks``: The values of each row of each block; None for a block of which nothing shall
           be known.
-        * ``is_text``: Whether it is of texts.
 
         Returns: The filter, in which values that it cannot have are left out.
         """

@@ -165,9 +165,6 @@ class SlicedFilter:
 
         * ``head``: The first that :func:`encode_filter` returned.
         * ``blocks``: Number of blocks of the file.
-        * ``is_text``: Whether it is of texts.
-        * ``size_bytes``: Size of the slices.
-        * ``read``: Reads a range of them.
 
         Raises `CorruptError` if the head is malformed.
         """

@@ -176,8 +176,6 @@ class SparseIndex:
     def decode(cls, value: object) -> Self:
         """Read the struct that is stored; what needs the rest of the trailer is not checked.
 
-        * ``value``: The value of the field `sparse`.
-
         Raises `CorruptError` for a field of a wrong type, an index without a path, or two for the
         same path.
         """

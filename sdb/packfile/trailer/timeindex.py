@@ -210,8 +210,6 @@ class TimeIndex:
     def known_range(self, block: int) -> Pair | None:
         """Return the bounds that the index knows for one block.
 
-        * ``block``: The block's number.
-
         Returns: All times of the block are between these two, both included; None: it has none.
         """
         before = bisect_right(self._min.offsets, block)
@@ -228,8 +226,6 @@ class TimeIndex:
     @classmethod
     def decode(cls, max: Sequence[object], min: Sequence[object]) -> Self:  # noqa: A002
         """Read what :meth:`encode` returns. The order of the entries is not checked.
-
-        * ``max, min``: The two lists.
 
         Raises `CorruptError` for anything but integers, for an odd number of them, or for a sum
         beyond 64 bits.

@@ -263,7 +263,6 @@ def _all(count: int) -> Intervals:
 class TableScan:
     """Rows of packfiles, as a query reads them; a :class:`sdb.query.catalog.dataset.Dataset`.
 
-    * ``name``: How the query names it.
     * ``test``: What the condition of the query comes to.
     * ``parts``: The packfiles, in the order of their names, those without a block to read too.
     * ``done``: The same with the blocks that turned out to be enough.

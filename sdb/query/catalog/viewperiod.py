@@ -26,7 +26,6 @@ _MOST_NAMED = 20
 class ViewPeriod:
     """Chooses rows of views by time.
 
-    * ``period``: The times.
     * ``times_below``: Returns where a table below a view has times.
     """
 

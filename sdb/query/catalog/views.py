@@ -93,7 +93,6 @@ def in_parentheses(text: str) -> str:
 class ViewExpansion:
     """Writes the views of a query out.
 
-    * ``look``: See `Look`.
     * ``root``: Folder or URL that relative paths start at; the current folder when empty.
     * ``at``: The version of tables and views of which the query does not name one.
     * ``times``: Chooses the rows of views that the query names, by time; None: all of them.
@@ -222,8 +221,6 @@ def merged(select: ast.Select, dialect: str) -> ast.Select:
     The rows of `SELECT * FROM t WHERE ...` are those of the table that its condition chooses: the
     scan knows both conditions then, and answers without DuckDB what it can. Of a view in another
     dialect its condition stays by itself.
-
-    * ``dialect``: That of the statement.
     """
     if len(select.sources) != 1 or select.sample is not None:  # a sample is of the view's rows
         return select

@@ -130,10 +130,7 @@ def _has_compared_star(node: ast.Node, dialect: str) -> bool:
 
 
 class _Stars:
-    """Writes stars out.
-
-    * ``dialect``: That of the statement.
-    """
+    """Writes stars out."""
 
     def __init__(
         self, withs: Mapping[str, ast.Select], fields: TopFields, dialect: str = SNELLER
@@ -327,8 +324,6 @@ _SHOWN = 20
 
 def changed(star: ast.Star, columns: Mapping[str, ast.Expr]) -> list[ast.Item]:
     """Return the items of a star.
-
-    * ``columns``: All columns by name.
 
     Raises `QueryError` if there is no such column, or a name would stand for two.
     """

@@ -91,7 +91,6 @@ def execution_of(file: BinaryIO, close: Callable[[], None]) -> Execution:
     """Return a result that is read from a server, as one that runs here.
 
     * ``file``: The bytes; reading raises if they are cut.
-    * ``close``: Ends the request.
 
     Raises `UnsupportedError` if the server is a later `sdb`, whose results have another form.
     """

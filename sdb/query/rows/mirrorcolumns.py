@@ -28,8 +28,6 @@ def packfile_columns(
 ) -> Iterator[tuple[Iterator[pa.RecordBatch], dict[str, int]]]:
     """Read columns of one packfile of a version whose table has a schema.
 
-    * ``names``: Names of the columns.
-
     Yields: The rows, and for each column how many values are NULL since they are not of its type.
     """
     # Mirrors of tables without a schema do not run queries.

@@ -197,10 +197,7 @@ def _is_within(parser: ExpressionParser) -> bool:
 
 
 def _within_group(parser: ExpressionParser, *, descending: bool = False) -> ast.Sort:
-    """Parse ``WITHIN GROUP (ORDER BY x)`` and return the key.
-
-    * ``descending``: Whether it may be a descending one.
-    """
+    """Parse ``WITHIN GROUP (ORDER BY x)`` and return the key."""
     start = parser.token
     if _is_within(parser):
         parser.advance()

@@ -109,10 +109,7 @@ class AuditLog:
 
 
 class AuditResources:
-    """The resource of the audit log, for admins.
-
-    * ``in_thread``: Runs a function that reads.
-    """
+    """The resource of the audit log, for admins."""
 
     def __init__(self, log: AuditLog, in_thread: Callable[..., Any]) -> None:
         self._log, self._in_thread = log, in_thread

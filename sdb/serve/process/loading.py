@@ -19,7 +19,6 @@ class LoadedLater:
     """An application of ASGI that is loaded by a thread once the server listens.
 
     * ``state``: What connections and requests find in their state.
-    * ``load``: Returns the application.
     * ``failed``: Called if that fails: the server has to end.
     """
 

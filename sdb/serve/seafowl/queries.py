@@ -53,10 +53,7 @@ class SeafowlBody(msgspec.Struct):
 
 
 class SeafowlResources:
-    """The resources that clients of Seafowl ask.
-
-    * ``answer``: Answers a query.
-    """
+    """The resources that clients of Seafowl ask."""
 
     def __init__(self, answer: Callable[..., Awaitable[Answer]], writes: Writes) -> None:
         self._answer, self._writes = answer, writes

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 class TableResources:
     """The resources about tables.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

@@ -33,10 +33,7 @@ _MOST_BYTES = 1 << 20
 
 
 class CopyResources:
-    """The requests that copy tables; each takes a slot, since packfiles may be copied.
-
-    * ``root``: The root that they are below.
-    """
+    """The requests that copy tables; each takes a slot, since packfiles may be copied."""
 
     def __init__(self, root: TableRoot, engine: Engine, settings: ServerSettings) -> None:
         self._root, self._engine, self._targets = root, engine, dict(settings.push_to)

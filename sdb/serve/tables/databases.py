@@ -33,7 +33,6 @@ _ANY = "*"
 class DatabaseResources:
     """The resources about databases.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

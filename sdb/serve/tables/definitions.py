@@ -40,7 +40,6 @@ _MOST_BYTES = 1 << 20
 class DefinitionResources:
     """The resources that say what a table is.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

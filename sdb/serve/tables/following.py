@@ -70,11 +70,7 @@ def changes_after(handle: TableHandle, after: int) -> tuple[list[dict[str, objec
 
 
 class ChangeResources:
-    """The resources that wait for versions.
-
-    * ``root``: The root that they are below.
-    * ``in_thread``: Runs a function that reads.
-    """
+    """The resources that wait for versions."""
 
     def __init__(self, root: TableRoot, in_thread: Callable[..., Any], watch: IndexWatch) -> None:
         self._root, self._in_thread, self._watch = root, in_thread, watch

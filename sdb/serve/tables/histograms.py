@@ -42,10 +42,7 @@ _SECOND_US = 1_000_000
 
 
 class Histograms:
-    """The histogram of a table, and its frequent values.
-
-    * ``answer``: Answers a query.
-    """
+    """The histogram of a table, and its frequent values."""
 
     def __init__(
         self,

@@ -39,11 +39,7 @@ if TYPE_CHECKING:
 
 
 class LayoutResources:
-    """The resources about packfiles and times of tables: metadata alone is read.
-
-    * ``root``: The root that they are below.
-    * ``in_thread``: Runs a function that reads.
-    """
+    """The resources about packfiles and times of tables: metadata alone is read."""
 
     def __init__(self, root: TableRoot, in_thread: Callable[..., Any]) -> None:
         self._root, self._in_thread = root, in_thread

@@ -39,7 +39,6 @@ _MOST_BYTES = 1 << 20
 class RefResources:
     """The resources about tags and branches.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 class SearchResources:
-    """The search over what may be read.
-
-    * ``root``: The root that it looks below.
-    * ``in_thread``: Runs a function that reads.
-    """
+    """The search over what may be read."""
 
     def __init__(self, root: TableRoot, in_thread: Callable[..., Any]) -> None:
         self._root, self._in_thread = root, in_thread

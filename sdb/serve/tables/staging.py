@@ -47,7 +47,6 @@ _MOST_JSON_BYTES = 1 << 20
 class StagingResources:
     """The requests of transactions; a transaction is that of the token that has begun it.
 
-    * ``root``: The root that the tables are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

@@ -31,10 +31,7 @@ _MOST_BYTES = 1 << 20
 
 
 class UpkeepResources:
-    """The requests that keep a table small; each takes a slot, and ends with its time.
-
-    * ``root``: The root that they are below.
-    """
+    """The requests that keep a table small; each takes a slot, and ends with its time."""
 
     def __init__(self, root: TableRoot, engine: Engine, settings: ServerSettings) -> None:
         self._root, self._engine, self._settings = root, engine, settings

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 class ViewResources:
     """The resources about views.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 

@@ -19,11 +19,7 @@ _REMOTE_LOOK_SECONDS = 1.0
 
 
 class IndexWatch:
-    """Looks at the indexes of tables for as long as anybody waits for them.
-
-    * ``root``: The root that they are below.
-    * ``in_thread``: Runs a function that reads.
-    """
+    """Looks at the indexes of tables for as long as anybody waits for them."""
 
     def __init__(self, root: TableRoot, in_thread: Callable[..., Any]) -> None:
         self._root, self._in_thread = root, in_thread

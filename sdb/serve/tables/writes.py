@@ -75,7 +75,6 @@ _MOST_WINDOW = 8 << 20
 class Writes:
     """The requests that change rows.
 
-    * ``root``: The root that they are below.
     * ``in_thread``: Runs a function that reads or writes.
     """
 
@@ -210,10 +209,7 @@ class Writes:
     async def executed(
         self, request: Request, sql: str, read: Callable[[str], writes.WriteStatement]
     ) -> None:
-        """Run statements that change tables, as far as the rights of a request go.
-
-        * ``read``: Parses a statement.
-        """
+        """Run statements that change tables, as far as the rights of a request go."""
         rights: Rights = request.state.rights
 
         def done(running: Running) -> int:

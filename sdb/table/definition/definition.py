@@ -143,7 +143,6 @@ class Definition:
     def parse(cls, text: str, *, is_stored: bool = False) -> Definition:
         """Read a definition.
 
-        * ``text``: JSON.
         * ``is_stored``: Whether it is one that was stored, and whose retention may have no time at
           all: the original stores that, and cannot read it again.
 

@@ -58,8 +58,6 @@ class Descriptor:
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored.
 
-        * ``value``: What was read.
-
         Returns: The descriptor. Fields may be missing, and the trailer is only checked by itself:
         before the packfile is opened, call :meth:`checked`.
         Raises `CorruptError` for a field of a wrong type, an unknown one, or a key that leads out

@@ -28,7 +28,6 @@ class SchemaValue(Value):
     """A value with columns inside: they are found by their names, wherever they are stored.
 
     * ``base``: The value as it is stored.
-    * ``kind``: Its type.
     * ``rows``: The rows that it is of.
     * ``path``: Where it is stored, from the row on; None: somewhere in a list, or computed.
     """
