@@ -94,8 +94,9 @@ def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
 
     Raises `UsageError` if one is unknown, given twice, or has a value that it cannot have.
 
-    >>> of_options([("format", "combined"), ("on_error", "skip")])
-    RawReading(format='combined', times=Times(mode='all', timezone='', forms=()), on_error='skip')
+    >>> reading = of_options([("format", "combined"), ("on_error", "skip")])
+    >>> reading.format, reading.on_error
+    ('combined', 'skip')
     >>> of_options([("records", "hits.hits")]).format
     'json:records=hits.hits'
     """

@@ -173,8 +173,8 @@ def _kinds(read: Sequence[Input]) -> str:
     """Return how many inputs there are, and of which formats.
 
     >>> from sdb.packfile.inputs.inputs import Input
-    >>> _kinds([Input("a", "json"), Input("b", "csv"), Input("c", "json", size_bytes=0)])
-    '3 files: 1 json, 1 csv, 1 empty'
+    >>> _kinds([Input("a", "json", source=iter), Input("b", "json", size_bytes=0, source=iter)])
+    '2 files: 1 json, 1 empty'
     """
     counts = Counter(
         "empty" if source.size_bytes == 0 else source.log or _KINDS.get(kind, kind)
