@@ -3,7 +3,8 @@
 ``python -m benchmarks.distant [WORD...]`` prints for each command, or for those with a word in
 their names, its seconds, how many requests it waited for one after the other, how many were under
 way at a time, the bytes received, and the requests.
-``MILLISECONDS`` is the delay.
+``MILLISECONDS`` is the delay. ``MANY=100,1000`` looks at roots of this many tables, and tables of
+this many inputs, instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -111,6 +113,29 @@ def prepare(root: str) -> None:
         sdb.pack([source], f"{root}/long.zion", block_bytes=4 << 20)
 
 
+def prepare_many(root: str, count: int) -> dict[str, list[str]]:
+    """Write many tables, and inputs of another one; return the commands by their names."""
+    db = sdb.connect(root)
+    db.create("web.t", f"{root}/inputs/*.json")
+
+    def write(number: int) -> None:
+        db.create(f"all.t{number}", f"{root}/nothing/*.json")
+        with atomic_write(f"{root}/inputs/{number:05}.json") as file:
+            file.write(rows_of(number, 1))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(count)))
+    words = ["--root", root]
+    inputs = f"'{root}/inputs/*.json'"
+    return {
+        f"{count:,} tables: ls": ["ls", *words, "all"],
+        f"{count:,} tables: status": ["status", *words],
+        f"{count:,} inputs: sync": ["sync", *words, "web"],
+        f"{count:,} inputs: sync again": ["sync", *words, "web"],
+        f"{count:,} inputs: query": ["query", f"SELECT MAX(type) AS m FROM {inputs}"],
+    }
+
+
 def commands(root: str) -> dict[str, list[str]]:
     """Return the commands by their names."""
     table, many, long = "web.t", f"'{root}/many/*.zion'", f"'{root}/long.zion'"
@@ -153,11 +178,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, server.running(Path(folder)) as url:
         os.environ |= server.environment(url) | {"SNELLER_BUCKET": root}
         stored.begin()
-        prepare(root)
+        listed: dict[str, list[str]] = {}
+        for count in filter(None, os.environ.get("MANY", "").split(",")):
+            listed |= prepare_many(f"{root}/{count}", int(count))
+        if not listed:
+            prepare(root)
+            listed = commands(root)
         s3.disconnect()
         with proxies.running(url) as proxy:
             os.environ["AWS_ENDPOINT_URL_S3"] = proxy.url
-            for name, words in commands(root).items():
+            for name, words in listed.items():
                 if not sys.argv[1:] or any(word in name for word in sys.argv[1:]):
                     run(name, proxy, words)
 

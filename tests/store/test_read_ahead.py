@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
+from sdb.cli.main import run
 from sdb.errors import InputError
 from sdb.packfile.export.tail import last_lines
 from sdb.packfile.inputs import heads
@@ -80,6 +82,35 @@ def test_packfiles_of_a_table_are_read_several_at_a_time(root: str, flights: Fli
     assert flights.total == COUNT
     with sdb.sql("SELECT type FROM web.t ORDER BY n", root=root) as result:
         assert [row["type"] for row in result] == [f"t{at}" for at in range(COUNT)]
+
+
+@pytest.mark.parametrize("command", ["ls", "status"])
+def test_tables_are_looked_at_several_at_a_time(
+    root: str, proxy: Proxy, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    for at in range(COUNT):
+        sdb.connect(root).execute(f"CREATE TABLE web.t{at:02}")
+    proxy.choose = flights = Flights("/web/t")
+    run([command, "--json", "--root", root])
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    names = [str(table["table"]).rpartition(".")[2] for table in tables]
+    assert names == ["t", *(f"t{at:02}" for at in range(COUNT))]
+    assert 4 <= flights.most <= MOST
+
+
+def test_inputs_of_a_query_are_looked_at_several_at_a_time(
+    bucket: S3Backend, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDB_CACHE", str(tmp_path))
+    for at in range(COUNT):
+        with atomic_write(bucket.at(f"inputs/{at:02}.json")) as file:
+            file.write(b'{"n": %d}' % at)
+    for requests in 3 * COUNT, COUNT:  # its state, the content, and whether it is the same
+        proxy.choose = flights = Flights(".json")
+        with sdb.sql(f"SELECT SUM(n) AS n FROM '{bucket.at('inputs/*.json')}'") as result:
+            assert list(result) == [{"n": sum(range(COUNT))}]
+        assert flights.total == requests
+        assert 4 <= flights.most <= MOST
 
 
 def test_the_first_row_waits_for_no_others(root: str, flights: Flights) -> None:

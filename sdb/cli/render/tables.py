@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.errors import CorruptError, NotFoundError, UnsupportedError
+from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
+from sdb.packfile.read.ahead import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +46,22 @@ def list_tables(
 
     Returns: The exit code.
     """
-    listed, code = [], 0
-    for database, table in names:
+
+    def read(name: tuple[str, str]) -> TableFacts | SdbError | None:
         try:
-            facts = _facts(root, database, table, dropped=dropped)
+            return _facts(root, *name, dropped=dropped)
         except (CorruptError, UnsupportedError) as error:
-            output.complain(f"{database}.{table}: {error.message}", error.hint)
-            code = error.exit_code
-            continue
-        listed += [facts] if facts is not None else []
+            return error
+
+    listed, code, folders = [], 0, list(names)
+    for name, facts in zip(
+        folders, in_order(read, folders, is_remote=root.store.is_remote), strict=True
+    ):
+        if isinstance(facts, SdbError):
+            output.complain(f"{'.'.join(name)}: {facts.message}", facts.hint)
+            code = facts.exit_code
+        elif facts is not None:
+            listed.append(facts)
     if as_json:
         output.say_json({"root": root.location, "tables": [facts.as_dict() for facts in listed]})
     elif listed and dropped:

@@ -206,14 +206,14 @@ class CachedInput:
         return packfile
 
 
-class _CachedByFacts(CachedInput):
-    """Find what is known by facts alone, whatever times of files are."""
+class CachedByFacts(CachedInput):
+    """An input that is known by facts alone, such as the version of a remote object."""
 
     def _find(self) -> Packfile | None:
         return self._opened(self._settled)
 
 
-class CachedVersion(_CachedByFacts):
+class CachedVersion(CachedByFacts):
     """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
 
     def __init__(self, location: str, state: RawState, folder: str, sources: list[Input]) -> None:
@@ -228,7 +228,7 @@ class CachedVersion(_CachedByFacts):
         return True
 
 
-class CachedRun(_CachedByFacts):
+class CachedRun(CachedByFacts):
     """Small inputs, and where the packfile of all of them is or shall be."""
 
     def __init__(

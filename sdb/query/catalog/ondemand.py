@@ -13,10 +13,12 @@ from sdb.errors import SdbError
 from sdb.lake.names import lake_name
 from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.inputs.streams import is_stream
+from sdb.packfile.read.ahead import in_order
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.progress import silent
 from sdb.query.catalog import smallinputs
 from sdb.query.catalog.cachedinputs import (
+    CachedByFacts,
     CachedInput,
     CachedRun,
     CachedVersion,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from sdb.store.local.cachefolder import CacheEntry
 
 SIZE_VARIABLE = "SDB_CACHE_SIZE"
+_PACKED = ".zion"
 _MOST_BYTES = 10 << 30
 _BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in between
 
@@ -50,7 +53,7 @@ _BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in betwe
 def packed_reference(reference: PackfileReference, reading: RawReading) -> PackfileReference:
     """Return a reference that packs what it means when it is opened, if that is no packfile."""
     location = reference.location
-    if reference.is_of_table or location.endswith(".zion"):
+    if reference.is_of_table or location.endswith(_PACKED):
         return reference
     return replace(
         reference, is_packed=True, opener=lambda _: open_table(location, reading=reading)
@@ -98,9 +101,12 @@ def open_runs(
         As :func:`open_table`.
     """
     kept_bytes, most_bytes = 0, _most_bytes()
+    all_runs = list(runs)
+    are_remote = any(_is_remote(run[0]) for run in all_runs)
+    states = in_order(_remote_state, all_runs, is_remote=are_remote)
     try:
-        for run in runs:
-            packfile, made_bytes = _opened(run, reading, threads, progress)
+        for run, state in zip(all_runs, states, strict=True):
+            packfile, made_bytes = _opened(run, state, reading, threads, progress)
             yield run, packfile
             # To look how large the cache is means to look at all that lies there.
             kept_bytes += made_bytes
@@ -112,12 +118,31 @@ def open_runs(
             cachefolder.bound(most_bytes)
 
 
+def _is_remote(location: str) -> bool:
+    return lake_name(location) is None and store_of(location).is_remote
+
+
+def _remote_state(run: tuple[str, ...]) -> RawState | None:
+    """Return the state of a remote input, which takes a request; None for any other."""
+    (location, *more) = run
+    if more or location.endswith(_PACKED) or not _is_remote(location) or not _most_bytes():
+        return None
+    return state_of(location)
+
+
 def _opened(
-    run: tuple[str, ...], reading: RawReading, threads: int | None, progress: Progress
+    run: tuple[str, ...],
+    state: RawState | None,
+    reading: RawReading,
+    threads: int | None,
+    progress: Progress,
 ) -> tuple[Packfile, int]:
-    """Open inputs as one packfile; and return by how much the cache grew."""
+    """Open inputs as one packfile; and return by how much the cache grew.
+
+    * ``state``: That of a remote input.
+    """
     location = run[0]
-    if location.endswith(".zion"):
+    if location.endswith(_PACKED):
         return open_packfile(location), 0
     if (lake := lake_name(location)) is not None:
         return _open_lake(lake, threads, progress)
@@ -126,12 +151,13 @@ def _opened(
         return packed_apart(recognised(location, reading), threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
-        is_one = len(run) == 1
-        cached = (
-            CachedInput(location, state_of(location), folder, reading)
-            if is_one
-            else _run(run, folder, reading)
-        )
+        cached: CachedInput
+        if len(run) > 1:
+            cached = _run(run, folder, reading)
+        elif state is not None:
+            cached = CachedByFacts(location, state, folder, reading)
+        else:
+            cached = CachedInput(location, state_of(location), folder, reading)
         return _kept(cached, threads, progress)
     sources = [source for each in run for source in recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sdb.table.format.keys import TableKeys
     from sdb.table.upkeep.status import TableStatus
 
 
@@ -37,6 +38,7 @@ def command(
     """
     from sdb.cli.render.tables import databases_of
     from sdb.errors import SdbError
+    from sdb.packfile.read.ahead import in_order
     from sdb.table.upkeep.maintain import TableChoice
     from sdb.table.upkeep.status import table_status
 
@@ -47,12 +49,19 @@ def command(
         chosen = TableChoice(*database_and_pattern(location, database, pattern)).check(location)
     statuses: list[TableStatus] = []
     failure: SdbError | None = None
-    for keys in chosen.tables(location):
+    tables = list(chosen.tables(location))
+
+    def read(keys: TableKeys) -> TableStatus | SdbError:
         try:
-            status = table_status(location, keys, exact=exact, with_inputs=inputs)
+            return table_status(location, keys, exact=exact, with_inputs=inputs)
         except SdbError as error:
-            failure = failure or error
-            output.complain(f"{keys.database}.{keys.table}: {error.message}", error.hint)
+            return error
+
+    read_each = in_order(read, tables, is_remote=location.store.is_remote)
+    for keys, status in zip(tables, read_each, strict=True):
+        if isinstance(status, SdbError):
+            failure = failure or status
+            output.complain(f"{keys.database}.{keys.table}: {status.message}", status.hint)
             continue
         statuses.append(status)
         for line in () if as_json else _lines(status):
