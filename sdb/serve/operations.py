@@ -259,7 +259,7 @@ SERVICE = (
     Operation("GET", "/readyz", "ready", "Tell whether the root answers.", "it does",
               params=None, forms=("text/plain",), errors=(503,), is_open=True),
     Operation("GET", "/metrics", "measured", "Metrics for Prometheus.", "the metrics",
-              params=None, forms=("text/plain",)),
+              params=None, forms=("text/plain",), errors=(403,)),
 )  # fmt: skip
 
 SECTIONS = {
