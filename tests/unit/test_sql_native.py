@@ -109,6 +109,28 @@ def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: s
     assert done.stderr.splitlines()[-1].split() == [b"loaded:"]
 
 
+@pytest.mark.parametrize(
+    ("query", "is_told"),
+    [
+        ("SELECT 5 AS n, 'a' AS s, TRUE AS b, 1.5 AS f, -3 AS m FROM 't.zion' LIMIT 2", True),
+        ("SELECT 5 AS n FROM 't.zion' LIMIT 9000", True),
+        ("SELECT COUNT(*) AS c, 7 AS n, 'x' AS s FROM 't.zion'", True),
+        ("SELECT 5 AS n FROM 't.zion' WHERE id > 4 LIMIT 2", False),
+        ("SELECT COUNT(*) AS c, 7 AS n FROM 't.zion' WHERE id > 4", False),
+        ("SELECT id, 7 AS n FROM 't.zion' GROUP BY id ORDER BY n, id LIMIT 2", False),
+    ],
+)
+def test_constants_need_no_row(tmp_path: Path, query: str, *, is_told: bool) -> None:
+    make(tmp_path / "t.zion", ROWS[:200])
+    answers = Answers(tmp_path, query)
+    assert answers.lines(native=True) == answers.lines(native=False)
+    if is_told:
+        assert answers.columns(native=True) == answers.columns(native=False)
+    with sdb.sql(query, root=str(tmp_path)) as result:
+        assert len(result)
+        assert (result.blocks_read == 0) is is_told
+
+
 def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]]:
     """Lines of groups that may take so much memory, and who made them."""
     statement = check(bind(parse(f"SET dialect = sneller; {query}"), {}))

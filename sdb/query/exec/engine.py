@@ -9,10 +9,10 @@ from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.exec.execution import Execution
-from sdb.query.exec.metadata_totals import counted_groups, told_totals
+from sdb.query.exec.metadata_totals import told_by_metadata
 from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
-from sdb.query.plan.scans import Column, Count, HashAggregate
+from sdb.query.plan.scans import Column, Constants, Count, HashAggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,17 +67,30 @@ def run(
         return _explained(statement, translated(), chosen)
     if isinstance(chosen, Count):
         return _counted(chosen)
-    if isinstance(chosen, HashAggregate):
-        from_metadata = counted_groups(chosen) or told_totals(chosen)
+    if isinstance(chosen, Constants | HashAggregate):
+        from_metadata = told_by_metadata(chosen)
         if from_metadata is not None:
             return from_metadata
-    if chosen is None:
+    if chosen is None or isinstance(chosen, Constants) or getattr(chosen, "has_constants", False):
         return _executed(translated(), threads, memory_bytes)
 
     def engine() -> Execution:
         return _executed(translated(), threads, memory_bytes, chosen.columns)
 
     return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
+
+
+def open_tables(statement: ast.Statement, *, datasets: OpenDataset) -> None:
+    """Open the tables that a statement reads, as far as running it needs them; no row is read."""
+    tried = _Tried(datasets)
+    with _inside(statement):
+        chosen = choose(statement, tried.open, schema_of=_schema_of(datasets))
+        if chosen is None:
+            from sdb.query.duckdb_sql.statement import translate
+
+            translate(statement, datasets=tried, holds=holds, typed=True)
+        else:
+            chosen.scan.dataset  # noqa: B018 - opened when it is first asked for
 
 
 def _schema_of(datasets: OpenDataset) -> SchemaOf:

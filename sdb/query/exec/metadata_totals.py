@@ -12,7 +12,8 @@ from collections import Counter
 from sdb import ion
 from sdb.errors import CorruptError
 from sdb.query.analyze.types import NULL, NUMBER, TIME
-from sdb.query.exec.execution import Execution
+from sdb.query.exec.execution import Execution, lanes_of
+from sdb.query.plan.scans import HashAggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.zonemap import Zone
     from sdb.query.catalog.dataset import ValuePath
     from sdb.query.catalog.tablescan import PackfileScan
-    from sdb.query.plan.scans import Accumulator, HashAggregate, Lane
+    from sdb.query.plan.scans import Accumulator, Constants, Lane
 
 _WHOLE_LIMIT = 1 << 64
 _BOUNDS = {
@@ -37,8 +38,15 @@ class _Unknown(Exception):  # noqa: N818
     """A total that takes the rows."""
 
 
-def told_totals(groups: HashAggregate) -> Execution | None:
-    """Answer a statement of totals without reading any row."""
+def told_by_metadata(operation: Constants | HashAggregate) -> Execution | None:
+    """Answer a statement without reading any row; None: it takes the rows."""
+    if isinstance(operation, HashAggregate):
+        return _counted_groups(operation) or _totals(operation)
+    return _repeated(operation)
+
+
+def _totals(groups: HashAggregate) -> Execution | None:
+    """Find out totals."""
     scan = groups.scan
     if groups.keys or scan.predicate is not None or scan.explode:
         return None
@@ -57,6 +65,8 @@ def told_totals(groups: HashAggregate) -> Execution | None:
 def _total(call: Accumulator, lanes: Sequence[Lane], parts: Sequence[PackfileScan]) -> Any:  # noqa: ANN401 - of any type
     """Find out one total, or give up."""
     name, lane, where = call
+    if name == "constant":
+        return where
     if where is not None:
         raise _Unknown
     if name == "rows":
@@ -116,6 +126,8 @@ def _zones(part: PackfileScan, path: tuple[str, ...]) -> Iterator[Zone]:
 def _cell(value: Any, letter: str) -> object:  # noqa: ANN401 - of any type
     """Return what a lane has of a total."""
     is_time = isinstance(value, Moment)
+    if letter in "bs":
+        return value
     if letter == "t":
         return NULL if value is None else TIME if is_time else NUMBER
     if value is None or is_time is not (letter == "u"):
@@ -132,7 +144,7 @@ def _cell(value: Any, letter: str) -> object:  # noqa: ANN401 - of any type
 _LETTERS = frozenset("nxsu")
 
 
-def counted_groups(groups: HashAggregate) -> Execution | None:
+def _counted_groups(groups: HashAggregate) -> Execution | None:
     """Count the rows of groups without reading any."""
     scan = groups.scan
     paths = [groups.lanes[lane][1] for lane, grain in groups.keys if grain is None]
@@ -159,10 +171,17 @@ def counted_groups(groups: HashAggregate) -> Execution | None:
     return told(groups, rows)
 
 
+def _repeated(constants: Constants) -> Execution | None:
+    """Return rows of constants, where metadata tells how many there are."""
+    count = constants.scan.dataset.row_count()
+    if count is None or constants.scan.predicate is not None:
+        return None
+    rows = [constants.row] * min(count, constants.limit)
+    return Execution(constants.columns, lanes_of(rows, constants.columns))
+
+
 def told(groups: HashAggregate, rows: Sequence[Sequence[object]]) -> Execution:
     """Answer a statement with rows that metadata tells, of which it may want only some."""
-    from sdb.query.exec.execution import lanes_of
-
     stop = None if groups.limit is None else groups.offset + groups.limit
     return Execution(groups.columns, lanes_of(rows[groups.offset : stop], groups.columns))
 

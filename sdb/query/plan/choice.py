@@ -27,6 +27,7 @@ from sdb.query.plan.pushdown import PRESENT, Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import (
     Column,
+    Constants,
     Count,
     DataShape,
     FieldRef,
@@ -39,6 +40,7 @@ from sdb.query.plan.scans import (
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
+from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -66,6 +68,7 @@ _ACCUMULATORS = {
     "EARLIEST": ("earliest", _TIME),
     "LATEST": ("latest", _TIME),
 }
+_LITERALS = {int: _COUNT, float: Shape(NUMBER, 0), str: Shape(STRING, 0), bool: Shape(BOOL, 0)}
 _OF_TIMES = {"MIN": "EARLIEST", "MAX": "LATEST"}
 MOST_FIRST = 10_000
 """With more of the first rows in an order there is little to be gained."""
@@ -108,7 +111,7 @@ def _chosen(
         raise Unsuited
     rows.filter(node.where)
     if not is_group:
-        return _of_rows(node, rows, typed=typed)
+        return _constants(node, rows) or _of_rows(node, rows, typed=typed)
     if _only_shape(node, rows):
         (name,) = columns(node)
         outputs, places = _columns([(name, Shape(STRUCT, row=not name), None)], typed=typed)
@@ -124,6 +127,29 @@ def _distinct(node: ast.Select) -> ast.Select:
     if not node.distinct or node.distinct_on or node.star or is_grouped(node):
         return node
     return replace(node, distinct=False, group_by=node.items)
+
+
+def _constants(node: ast.Select, rows: _Rows) -> Constants | None:
+    """Return what makes rows of constants alone; None: something of the rows is wanted."""
+    exprs = columns(node)
+    values = [expr.value for expr in exprs.values() if isinstance(expr, ast.Literal)]
+    is_other = node.where or node.order_by or node.offset or node.sample or rows.scan.explode
+    if is_other or not 0 < len(values) == len(exprs) or not 0 < (node.limit or 0) <= MOST_FIRST:
+        return None
+    outputs = [
+        (name, _literal(value), at)
+        for at, (name, value) in enumerate(zip(exprs, values, strict=True))
+    ]
+    made, _ = _columns(outputs, typed=True)
+    return Constants(rows.scan, made, tuple(values), node.limit or 0)
+
+
+def _literal(value: ast.Constant) -> Shape:
+    """Return the type of a constant that is as an engine has it."""
+    shape = _LITERALS.get(type(value))
+    if shape is None or (type(value) is int and not INT64_MIN <= value <= INT64_MAX):
+        raise Unsuited
+    return shape
 
 
 def _only_shape(node: ast.Select, rows: _Rows) -> bool:
@@ -413,6 +439,10 @@ class _Grouping:
         return NULL if field.types & NULL or self.rows.may_lack(field) else 0
 
     def _call(self, expr: ast.Expr) -> Accumulator:
+        if isinstance(expr, ast.Literal):
+            shape = _literal(expr.value)
+            self.shapes.append(lambda: shape)
+            return "constant", None, expr.value
         if not isinstance(expr, ast.Aggregate) or expr.over is not None or len(expr.args) > 1:
             raise Unsuited
         name, shape = _ACCUMULATORS.get(expr.name, ("", _COUNT))

@@ -284,7 +284,8 @@ class HashAggregate:
     lanes: tuple[Lane, ...]  # what keys and calls are about
     # Lanes that the rows of a group have in common, and what times are rounded down to
     keys: tuple[tuple[int, Grain | None], ...]
-    calls: tuple[Accumulator, ...]  # what is found out, of which lane, and of which rows
+    # What is found out, of which lane, and of which rows; ``constant`` is what a scan cannot tell
+    calls: tuple[Accumulator, ...]
     # The columns of the result: places among keys and calls, and letters
     outputs: tuple[tuple[int, str], ...]
     # Places of what the groups are sorted by, whether greater values come first, and whether NULL
@@ -293,6 +294,21 @@ class HashAggregate:
     limit: int | None  # number of groups that are wanted
     offset: int  # number of groups before these
     keeps: bool = False  # whether rows without a key are in the group of NULL
+
+    @property
+    def has_constants(self) -> bool:
+        """Return whether there is something that no scan finds out."""
+        return any(name == "constant" for name, _, _ in self.calls)
+
+
+@record
+class Constants:
+    """One row as often as a scan has rows: nothing of them is wanted."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    row: tuple[object, ...]  # the columns of the result
+    limit: int  # number of rows that are enough
 
 
 @record
@@ -312,4 +328,4 @@ class TopK:
     keeps: bool = False
 
 
-Operation: TypeAlias = Count | DataShape | Take | HashAggregate | TopK
+Operation: TypeAlias = Constants | Count | DataShape | Take | HashAggregate | TopK

@@ -417,7 +417,8 @@ class Result:
             known = self._result.known
             stream = self._result.reader if known is None else lanes_of(known, self._result.columns)
             most_bytes = self.kept_memory_bytes or MEMORY_BYTES
-            self._replay = Replay(stream, most_bytes, wait=self._waiter)
+            options = {"wait": self._waiter} if known is None else {}  # nothing is waited for
+            self._replay = Replay(stream, most_bytes, **options)
         return self._replay
 
     def _framed(self) -> Frame:

@@ -38,7 +38,7 @@ from sdb.query.result.result import Result
 from sdb.query.run.prepare import prepare
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.parser import parse
-from sdb.records import field, record, replace
+from sdb.records import field, record
 from sdb.times import ALL
 from sdb.times import of as times_of
 
@@ -263,11 +263,8 @@ def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> list[str]:
     from sdb.query.exec.notes import notes_on
 
     statement, catalog = prepared.statement, prepared.catalog
-    execution = engine.run(replace(statement, explain="text"), datasets=catalog)
-    try:
-        lines = notes_on(statement, catalog)() if with_notes else []
-    finally:
-        execution.close()
+    engine.open_tables(statement, datasets=catalog)
+    lines = notes_on(statement, catalog)() if with_notes else []
     catalog.warn_absent_paths(statement, strict=prepared.request.strict)
     return lines
 

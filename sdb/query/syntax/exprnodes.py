@@ -19,8 +19,15 @@ Span: TypeAlias = tuple[int, int]
 """Half-open range of byte offsets in the text of the query."""
 
 
+class _Place:
+    """Has room for the nodes right below, see `visitor.children`."""
+
+    __slots__ = ("below",)
+    below: tuple[Node, ...]
+
+
 @record
-class Node:
+class Node(_Place):
     """A node of the tree."""
 
     # Where the node stands in the text, in bytes

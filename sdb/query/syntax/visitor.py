@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sdb.query.syntax import ast
 from sdb.records import field_names, replace
 
@@ -13,36 +15,41 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=ast.Node)
 
 
-_LEAVES = frozenset(
-    {
-        ast.Among,
-        ast.Literal,
-        ast.Missing,
-        ast.Param,
-        ast.Name,
-        ast.Element,
-        ast.Position,
-        ast.Interval,
-    }
-)
-_FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
+# Keys of joins are as they are.
+_FIELDS: dict[type[ast.Node], tuple[str, ...]] = {ast.Among: ()}
 _PLAIN = frozenset({type(None), bool, int, float, str})
+_PLAIN_WORDS = frozenset({"None", "bool", "str", "tuple", "type", "Constant", "FieldRead", "Span"})
+"""Words of the types of fields that no node is in; a parameter may stand for a number."""
 
 
-def children(node: ast.Node) -> list[ast.Node]:
-    """Return the nodes right below a node, in the order of the text."""
-    below: list[ast.Node] = []
+def children(node: ast.Node) -> tuple[ast.Node, ...]:
+    """Return the nodes right below a node, in the order of the text; they are found once."""
+    try:
+        return node.below
+    except AttributeError:
+        found: list[ast.Node] = []
     for name in _names(type(node)):
         value = getattr(node, name)
         if type(value) not in _PLAIN:
-            _add_nodes(value, below)
+            _add_nodes(value, found)
+    below = tuple(found)
+    object.__setattr__(node, "below", below)
     return below
 
 
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     """Return the fields that may hold nodes."""
     if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(name for name in field_names(kind) if name != "span")
+        types = {
+            name: of
+            for base in kind.__mro__[::-1]
+            for name, of in vars(base).get("__annotations__", {}).items()
+        }
+        _FIELDS[kind] = tuple(
+            name
+            for name in field_names(kind)
+            if not _PLAIN_WORDS.issuperset(re.findall(r"\w+", types[name]))
+        )
     return _FIELDS[kind]
 
 
@@ -60,12 +67,10 @@ def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if type(node) in _LEAVES:
-            continue
-        below = children(node)
+        below = children(node)[::-1]
         if not into_selects:
-            below = [child for child in below if not isinstance(child, ast.Select)]
-        waiting += below[::-1]
+            below = tuple([child for child in below if not isinstance(child, ast.Select)])
+        waiting += below
 
 
 def call_in(root: ast.Node, name: str) -> ast.Call | None:
@@ -83,7 +88,7 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     """
     level = [root]
     for _ in range(limit + 1):
-        level = [child for node in level if type(node) not in _LEAVES for child in children(node)]
+        level = [child for node in level for child in children(node)]
     return level[0] if level else None
 
 
@@ -133,15 +138,13 @@ def rewrite(
     """
     if stop is not None and (new := stop(root)) is not None:
         return new  # type: ignore[return-value]
-    whole = root
-    if type(root) not in _LEAVES:
-        changes: dict[str, object] = {}
-        for name in _names(type(root)):
-            old = getattr(root, name)
-            new_part = _rewritten(old, change, stop)
-            if new_part is not old:
-                changes[name] = new_part
-        whole = replace(root, **changes) if changes else root
+    changes: dict[str, object] = {}
+    for name in _names(type(root)):
+        old = getattr(root, name)
+        new_part = _rewritten(old, change, stop)
+        if new_part is not old:
+            changes[name] = new_part
+    whole = replace(root, **changes) if changes else root
     return whole if change is None else change(whole)  # type: ignore[return-value]
 
 
