@@ -67,6 +67,7 @@ def time_of_date_or_time(text: str) -> int | None: ...
 def time_of_form(text: str, form: str) -> int | None: ...
 def time_of_text(text: str, zone: list[tuple[int, int]] = ...) -> int | None: ...
 def call_function(name: str, /, *args: object) -> ArrowColumn: ...
+def is_common_regex(pattern: str, /, *, ignore_case: bool = False) -> bool: ...
 def needed_texts(
     patterns: list[str], /, *, fixed: bool = False, ignore_case: bool = False
 ) -> _Needed: ...
@@ -236,15 +237,17 @@ _Constant: TypeAlias = (
     | tuple[Literal["u"], int]
     | tuple[Literal["z"]]
 )
-# A condition that a scan decides row by row: "is" has a mask of types, "like" a pattern and its
-# escape character. Tuples, and not classes of this module: plans are printed and tested as data.
+# A condition that a scan decides row by row: "is" has a mask of types, "like" and "ilike" a pattern
+# and its escape character, "regex" whether case does not matter. Tuples, and not classes of this
+# module: plans are printed and tested as data.
 _Predicate: TypeAlias = (
     tuple[Literal["and", "or"], Sequence[_Predicate]]
     | tuple[Literal["not"], _Predicate]
     | tuple[Literal["cmp"], _Path, str, _Constant]
     | tuple[Literal["in"], _Path, Sequence[_Constant]]
     | tuple[Literal["is"], _Path, int]
-    | tuple[Literal["like"], _Path, str, str | None]
+    | tuple[Literal["like", "ilike"], _Path, str, str | None]
+    | tuple[Literal["regex"], _Path, str, bool]
 )
 
 @final

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 use zion::aggregate::{Call, Function, Grain, Key};
+use zion::functions::{re2, text};
 use zion::limits::MAX_STEPS;
 use zion::scan::{Constant, Front, Inside, Lane, Letter, Op, Path, Pattern, Predicate, Sort, Step, Unnest};
 use zion::value::number::Number;
@@ -100,6 +101,14 @@ pub fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Pa
         "like" => {
             let pattern: String = part(2)?.extract()?;
             Predicate::Like(place()?, Pattern::new(&pattern, part(3)?.extract()?))
+        }
+        "ilike" => {
+            let pattern: String = part(2)?.extract()?;
+            Predicate::Matches(place()?, text::ilike(&pattern, part(3)?.extract()?).map_err(to_py)?)
+        }
+        "regex" => {
+            let pattern: String = part(2)?.extract()?;
+            Predicate::Matches(place()?, re2::compiled(&pattern, part(3)?.extract()?).map_err(to_py)?)
         }
         other => return Err(wrong(&format!("{other:?} in it"))),
     })

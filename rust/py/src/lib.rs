@@ -96,6 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(render::render_text, module)?)?;
     module.add_function(wrap_pyfunction!(render::text_columns, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
+    module.add_function(wrap_pyfunction!(search::is_common_regex, module)?)?;
     module.add_function(wrap_pyfunction!(source::column_cache, module)?)?;
     module.add_function(wrap_pyfunction!(source::set_column_cache, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::hash_rows, module)?)?;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
+use zion::functions::re2;
+
 use crate::convert::names;
 use crate::errors::to_py;
 
@@ -36,4 +38,11 @@ impl Matcher {
         let inner = Arc::new(py.detach(make).map_err(to_py)?);
         Ok(Self { inner })
     }
+}
+
+/// Whether a regular expression means the same to scans as to RE2.
+#[pyfunction]
+#[pyo3(signature = (pattern, /, *, ignore_case=false))]
+pub fn is_common_regex(pattern: &str, ignore_case: bool) -> bool {
+    re2::is_common(pattern, ignore_case)
 }

@@ -78,8 +78,9 @@ def _condition(predicate: Predicate) -> str:
         case ("is", path, types):
             names = [name for bit, name in NAMES.items() if types & bit]
             return f"{_path(path)} IS {' OR '.join(names)}"
-        case (_, path, pattern, _):
-            return f"{_path(path)} LIKE {pattern!r}"
+        case (kind, path, pattern, folds):
+            op = kind.upper() if kind != "regex" else "~*" if folds else "~"
+            return f"{_path(path)} {op} {pattern!r}"
 
 
 def _value(value: Constant) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sdb import _core
 from sdb.query.analyze.binder import columns
+from sdb.query.analyze.regexes import similar
 from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL, STRING, TIME
 from sdb.query.plan.rewrite import conjunction, conjuncts
 from sdb.query.syntax import ast, visitor
@@ -40,6 +42,8 @@ Resolve: TypeAlias = "Callable[[ast.Expr], RowPlace | None]"
 """Finds the place that a path leads to; ``None`` when it leads to something else."""
 
 _TESTS = {"NULL": (NULL, ANY & ~(NULL | MISSING)), "MISSING": (MISSING, ANY & ~MISSING)}
+_MOST_ILIKE = 500
+"""Characters of a pattern of ILIKE that is surely not too large for a scan."""
 PRESENT = ANY & ~(NULL | MISSING)
 """The types of what is neither NULL nor MISSING."""
 
@@ -112,6 +116,8 @@ class Pusher:
         """Return a predicate that is TRUE where a test of one path, or its opposite, is."""
         if any(isinstance(part, ast.Literal) and part.value is None for part in nodes(node)):
             raise Unsuited
+        if isinstance(node, ast.Call):
+            node = _match_of(node)
         if isinstance(node, ast.Match) and node.negated:
             node, negated = replace(node, negated=False), not negated
         if isinstance(node, ast.Binary) and node.op == "<>":
@@ -147,11 +153,28 @@ class Pusher:
         path = self._path(node.operand)
         return ("in", path, [form for item in node.items for form in self._forms(path, item)])
 
-    def _like(self, node: ast.Match) -> Predicate:
-        if node.op != "LIKE":
+    def _call(self, node: ast.Call) -> Predicate:
+        return self._match(_match_of(node))
+
+    def _match(self, node: ast.Match) -> Predicate:
+        path, match = self._path(node.operand), self._matched(node)
+        found: Predicate = (match[0], path, *match[1:])
+        return ("not", found) if node.negated else found
+
+    @staticmethod
+    def _matched(node: ast.Match) -> tuple[Any, ...]:
+        """Return what a match asks of a text; a regular expression as RE2 has it."""
+        if node.op == "LIKE":
+            return "like", node.pattern, node.escape
+        if node.op == "ILIKE":
+            if len(node.pattern) > _MOST_ILIKE:
+                raise Unsuited
+            return "ilike", node.pattern, node.escape
+        is_similar, folds = node.op == "SIMILAR TO", node.op == "~*"
+        regex = rf"\A(?:{similar(node.pattern)})\z" if is_similar else node.pattern
+        if not _core.is_common_regex(regex, ignore_case=folds):
             raise Unsuited
-        match: Predicate = ("like", self._path(node.operand), node.pattern, node.escape)
-        return ("not", match) if node.negated else match
+        return "regex", regex, folds
 
     def _binary(self, node: ast.Binary) -> Predicate:
         if node.op in {"AND", "OR"}:
@@ -242,8 +265,16 @@ class Pusher:
         ast.Between: _between,
         ast.In: _in,
         ast.Is: _test,
-        ast.Match: _like,
+        ast.Match: _match,
+        ast.Call: _call,
     }
+
+
+def _match_of(node: ast.Call) -> ast.Match:
+    match node.name, node.args:
+        case "REGEXP_LIKE", (operand, ast.Literal(str() as pattern)):
+            return ast.Match("~", operand, str(pattern), None, negated=False)
+    raise Unsuited
 
 
 # Conditions on the output of a sub-query, moved to where its rows are read.

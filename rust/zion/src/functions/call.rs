@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray};
 use arrow_schema::{DataType, Field, Fields};
-use regex::Regex;
+use regex::bytes::Regex;
 
 use super::fuzzy::Fuzzy;
 use super::number::Shift;
@@ -184,7 +184,7 @@ fn ilike(args: &Args<'_>) -> Result<ArrayRef> {
             Some((of, with, regex)) if of == pattern && with == escape => regex,
             _ => text::ilike(pattern, escape.chars().next())?,
         };
-        out.push(Some(regex.is_match(text)));
+        out.push(Some(regex.is_match(text.as_bytes())));
         last = Some((pattern, escape, regex));
     }
     Ok(Arc::new(BooleanArray::from(out)))

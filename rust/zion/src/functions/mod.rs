@@ -9,5 +9,6 @@ pub mod call;
 pub mod fuzzy;
 pub mod geo;
 pub mod number;
+pub mod re2;
 pub mod shape;
 pub mod text;

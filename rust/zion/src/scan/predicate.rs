@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use memchr::memmem::Finder;
+use regex::bytes::Regex;
 
 use crate::error::Result;
 use crate::ion::SymbolTable;
@@ -60,6 +61,8 @@ pub enum Predicate<P> {
     Is(P, u8),
     /// A string that is like a pattern.
     Like(P, Pattern),
+    /// A string that a regular expression matches inside.
+    Matches(P, Regex),
 }
 
 impl<P> Predicate<P> {
@@ -73,6 +76,7 @@ impl<P> Predicate<P> {
             Self::In(at, constants) => Predicate::In(place(at), constants.clone()),
             Self::Is(at, mask) => Predicate::Is(place(at), *mask),
             Self::Like(at, pattern) => Predicate::Like(place(at), pattern.clone()),
+            Self::Matches(at, regex) => Predicate::Matches(place(at), regex.clone()),
         }
     }
 
@@ -81,7 +85,52 @@ impl<P> Predicate<P> {
         match self {
             Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.each(visit)),
             Self::Not(one) => one.each(visit),
-            Self::Compare(at, ..) | Self::In(at, _) | Self::Is(at, _) | Self::Like(at, _) => visit(at),
+            Self::Compare(at, ..)
+            | Self::In(at, _)
+            | Self::Is(at, _)
+            | Self::Like(at, _)
+            | Self::Matches(at, _) => visit(at),
+        }
+    }
+}
+
+/// The least and the greatest of the times and of the numbers of some values.
+#[derive(Debug, Default)]
+pub(crate) struct Extremes {
+    times: Option<(i64, i64)>,
+    numbers: Option<(Number, Number)>,
+}
+
+impl Extremes {
+    /// Takes in a value, which is one of them, or neither.
+    pub(crate) fn add(&mut self, time: Option<i64>, number: Option<Number>) {
+        if let Some(us) = time {
+            let (least, most) = self.times.unwrap_or((us, us));
+            self.times = Some((least.min(us), most.max(us)));
+        }
+        if let Some(number) = number {
+            let (least, most) = self.numbers.unwrap_or((number, number));
+            let below = order(number, least).is_lt();
+            let above = order(number, most).is_gt();
+            self.numbers = Some((if below { number } else { least }, if above { number } else { most }));
+        }
+    }
+
+    /// Whether none of the values passes a comparison; false: some may.
+    fn exclude(&self, op: Op, constant: &Constant) -> bool {
+        let beside = match constant {
+            Constant::Time(us) => self.times.map(|(least, most)| (least.cmp(us), most.cmp(us))),
+            Constant::Number(number) => {
+                self.numbers.map(|(least, most)| (order(least, *number), order(most, *number)))
+            }
+            _ => return false,
+        };
+        let Some((least, most)) = beside else { return op != Op::Unequal };
+        match op {
+            Op::Equal => least.is_gt() || most.is_lt(),
+            Op::Unequal => false,
+            Op::Less | Op::LessOrEqual => !holds(op, least),
+            Op::Greater | Op::GreaterOrEqual => !holds(op, most),
         }
     }
 }
@@ -94,13 +143,32 @@ pub(crate) struct Row<'a> {
 }
 
 impl Predicate<usize> {
+    /// Whether it is true of no row, by what is known of the values at places; false: it may be of some.
+    pub(crate) fn excludes<'a>(&self, known: &impl Fn(usize) -> Option<&'a Extremes>) -> bool {
+        match self {
+            Self::And(all) => all.iter().any(|one| one.excludes(known)),
+            Self::Or(all) => all.iter().all(|one| one.excludes(known)),
+            Self::Compare(at, op, constant) => {
+                known(*at).is_some_and(|extremes| extremes.exclude(*op, constant))
+            }
+            Self::In(at, constants) => known(*at).is_some_and(|extremes| {
+                constants.iter().all(|constant| extremes.exclude(Op::Equal, constant))
+            }),
+            _ => false,
+        }
+    }
+
     /// Whether it is true of a row; none if that cannot be said.
     pub(crate) fn test(&self, row: &Row<'_>) -> Result<Option<bool>> {
         let at = match self {
             Self::And(all) => return connect(all, row, false),
             Self::Or(all) => return connect(all, row, true),
             Self::Not(one) => return Ok(one.test(row)?.map(|truth| !truth)),
-            Self::Compare(at, ..) | Self::In(at, _) | Self::Is(at, _) | Self::Like(at, _) => *at,
+            Self::Compare(at, ..)
+            | Self::In(at, _)
+            | Self::Is(at, _)
+            | Self::Like(at, _)
+            | Self::Matches(at, _) => *at,
         };
         let found = row.slots.get(at).and_then(Option::as_ref);
         if let Self::Is(_, mask) = self {
@@ -119,6 +187,7 @@ impl Predicate<usize> {
                 Ok(Some(false))
             }
             Self::Like(_, pattern) => Ok(value.text(row.data, row.table)?.map(|text| pattern.matches(&text))),
+            Self::Matches(_, regex) => Ok(value.text(row.data, row.table)?.map(|text| regex.is_match(&text))),
             _ => Ok(None),
         }
     }
@@ -157,14 +226,18 @@ fn compare(row: &Row<'_>, value: &Value, op: Op, constant: &Constant) -> Result<
     if is_strict && *constant == Constant::Null {
         return Ok(None);
     }
-    Ok(Some(match op {
+    Ok(Some(holds(op, ordering)))
+}
+
+fn holds(op: Op, ordering: Ordering) -> bool {
+    match op {
         Op::Equal => ordering.is_eq(),
         Op::Unequal => ordering.is_ne(),
         Op::Less => ordering.is_lt(),
         Op::LessOrEqual => ordering.is_le(),
         Op::Greater => ordering.is_gt(),
         Op::GreaterOrEqual => ordering.is_ge(),
-    }))
+    }
 }
 
 /// How a text compares with a constant; all that are not equal are less if that is all that matters.
@@ -335,6 +408,36 @@ mod tests {
             let pattern_of = Pattern::new(pattern, escape);
             assert_eq!(pattern_of.matches(text.as_bytes()), expected, "{pattern} {text}");
             assert_eq!(pattern_of.walks(text.as_bytes()), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn extremes_exclude_what_no_value_passes() {
+        let ops = [Op::Equal, Op::Unequal, Op::Less, Op::LessOrEqual, Op::Greater, Op::GreaterOrEqual];
+        let numbers = [Number::Int(-1), Number::Int(3), Number::from(2.5), Number::from(f64::NAN)];
+        let constants = numbers.map(Constant::Number).into_iter().chain((0..4).map(Constant::Time));
+        for (constant, op) in constants.flat_map(|constant| ops.map(|op| (constant.clone(), op))) {
+            for (first, second) in (0..4).flat_map(|first| (0..4).map(move |second| (first, second))) {
+                let of_numbers = matches!(constant, Constant::Number(_));
+                let mut extremes = Extremes::default();
+                let passes = [first, second].map(|at: usize| {
+                    let ordering = if let Constant::Number(constant) = &constant {
+                        extremes.add(None, Some(numbers[at]));
+                        order(numbers[at], *constant)
+                    } else {
+                        let Constant::Time(us) = constant else { return false };
+                        extremes.add(Some(at as i64), None);
+                        (at as i64).cmp(&us)
+                    };
+                    holds(op, ordering)
+                });
+                if passes.contains(&true) {
+                    assert!(!extremes.exclude(op, &constant), "{op:?} {constant:?} {first} {second}");
+                }
+                let other = if of_numbers { Constant::Time(0) } else { Constant::Number(Number::Int(0)) };
+                assert_eq!(extremes.exclude(op, &other), op != Op::Unequal);
+                assert!(!extremes.exclude(op, &Constant::Text(Box::default())));
+            }
         }
     }
 

@@ -1,15 +1,14 @@
 //! Rows in which a text value matches: what `grep` looks for.
 
 mod needed;
-mod pattern;
 
 use std::sync::Arc;
 
 pub use needed::Needed;
-use pattern::Pattern;
 
 use crate::block::Chunk;
 use crate::error::Result;
+use crate::functions::re2::Pattern;
 use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 

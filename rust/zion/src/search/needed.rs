@@ -3,7 +3,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use super::pattern::translated;
+use crate::functions::re2::translated;
 use crate::index::statistics::joints::joints;
 use crate::index::statistics::ngrams::pieces;
 

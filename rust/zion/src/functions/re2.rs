@@ -74,7 +74,7 @@ fn refused(pattern: &str, reason: &str) -> Error {
 ///
 /// Both are one family. What differs: letters with a backslash stand for ASCII in RE2; `\Q` quotes; brackets and
 /// operators of sets in a set, and braces that are no repetition, stand for themselves.
-pub(super) fn translated(pattern: &str) -> Result<(String, bool)> {
+pub(crate) fn translated(pattern: &str) -> Result<(String, bool)> {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut looks = false;
     let mut rest = pattern;
@@ -100,6 +100,97 @@ pub(super) fn translated(pattern: &str) -> Result<(String, bool)> {
         };
     }
     Ok((out, looks))
+}
+
+/// Finds what a regular expression of RE2 matches inside of a text.
+pub fn compiled(pattern: &str, ignore_case: bool) -> Result<Regex> {
+    build(&translated(pattern)?.0, ignore_case).map_err(|reason| refused(pattern, &reason))
+}
+
+/// A longer pattern, or one whose repetitions come to more, may be too large for one of the two.
+const MOST_COMMON: usize = 500;
+
+/// Whether RE2 surely takes a pattern and matches the same texts as [`compiled`] does: only what is plain in both.
+pub fn is_common(pattern: &str, ignore_case: bool) -> bool {
+    let flagged = [("(?i)", true), ("(?s)", false), ("(?is)", true)];
+    let flag = flagged.iter().find(|(flag, _)| pattern.starts_with(flag));
+    let (rest, ignores) = flag.map_or((pattern, false), |(flag, ignores)| (&pattern[flag.len()..], *ignores));
+    let is_short = pattern.len() <= MOST_COMMON;
+    is_short && ((!ignore_case && !ignores) || rest.is_ascii()) && common(rest).is_some()
+}
+
+fn common(mut rest: &str) -> Option<()> {
+    // Whether there is something to repeat; whether there is nothing yet, of which the engine has shortcuts of its
+    // own; how many groups are open; what repetitions come to at most.
+    let (mut is_part, mut is_empty, mut depth, mut times) = (false, true, 0_usize, 1_usize);
+    while let Some(unit) = rest.chars().next() {
+        rest = &rest[unit.len_utf8()..];
+        let before = std::mem::replace(&mut is_part, true);
+        if std::mem::replace(&mut is_empty, matches!(unit, '(' | '|')) && matches!(unit, ')' | '|') {
+            return None;
+        }
+        match unit {
+            '\\' => (rest, is_part) = common_escape(rest)?,
+            '[' => rest = common_set(rest)?,
+            '(' => {
+                let is_plain = !rest.starts_with('?');
+                let opened = rest.strip_prefix("?:").or_else(|| rest.strip_prefix("?s:"));
+                (rest, depth, is_part) = (if is_plain { rest } else { opened? }, depth + 1, false);
+            }
+            ')' => depth = depth.checked_sub(1)?,
+            '|' | '^' | '$' => is_part = false,
+            '*' | '+' | '?' | '{' if before => {
+                if unit == '{' {
+                    let (inside, behind) = rest.split_once('}').filter(|_| is_repetition(rest))?;
+                    let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
+                    let most = if most.is_empty() { least } else { most };
+                    let (least, most): (usize, usize) = (least.parse().ok()?, most.parse().ok()?);
+                    times = times.checked_mul(most).filter(|_| least <= most && most > 0)?;
+                    rest = behind;
+                }
+                (rest, is_part) = (rest.strip_prefix('?').unwrap_or(rest), false);
+            }
+            '*' | '+' | '?' | '{' | '}' | ']' | '\0' => return None,
+            _ => {}
+        }
+    }
+    (depth == 0 && times <= MOST_COMMON && !is_empty).then_some(())
+}
+
+/// What is behind an escape that is plain in both, and whether it can be repeated.
+fn common_escape(behind: &str) -> Option<(&str, bool)> {
+    let letter = behind.chars().next()?;
+    let is_part =
+        perl_class(letter).is_some() || letter.is_ascii_punctuation() || "tnrfv \t\n".contains(letter);
+    (letter != '_' && (is_part || "bAz".contains(letter))).then(|| (&behind[1..], is_part))
+}
+
+/// What is behind a set of plain characters, ranges of letters and digits, and classes of Perl.
+fn common_set(behind: &str) -> Option<&str> {
+    let mut rest = behind.strip_prefix('^').unwrap_or(behind);
+    let mut is_first = true;
+    loop {
+        let unit = rest.chars().next()?;
+        rest = &rest[unit.len_utf8()..];
+        match unit {
+            ']' => return (!is_first).then_some(rest),
+            '\\' => {
+                let letter = rest.chars().next()?;
+                let is_plain = letter.is_ascii_punctuation() && letter != '_';
+                rest = (is_plain || "dswtnrfv".contains(letter)).then(|| &rest[1..])?;
+            }
+            '-' if !is_first && !rest.starts_with(']') => return None,
+            '[' | '^' | '&' | '~' | '\0' => return None,
+            _ if rest.starts_with('-') && !rest.starts_with("-]") => {
+                let last = rest[1..].chars().next()?;
+                let are_alike = [char::is_ascii_digit, char::is_ascii_lowercase, char::is_ascii_uppercase];
+                let is_range = are_alike.iter().any(|alike| alike(&unit) && alike(&last));
+                rest = (is_range && unit <= last).then(|| &rest[2..])?;
+            }
+            _ => {}
+        }
+        is_first = false;
+    }
 }
 
 /// Whether what follows a brace makes it a repetition: `2}`, `2,}` or `2,3}`.
@@ -130,8 +221,7 @@ fn escape<'a>(pattern: &str, behind: &'a str) -> Result<(String, &'a str, bool)>
     };
     let rest = &behind[letter.len_utf8()..];
     if let Some(class) = perl_class(letter) {
-        // Letter case does not touch them: under (?i) the Kelvin sign is no `\w`.
-        return Ok((format!("(?-i:{class})"), rest, false));
+        return Ok((class.to_owned(), rest, false));
     }
     Ok(match letter {
         'Q' => {
@@ -248,7 +338,7 @@ mod tests {
             (r"^\d$", "٣", false),
             (r"^\w$", "é", false),
             (r"^\W$", "é", true),
-            (r"^(?i)\w$", "\u{212a}", false),
+            (r"^(?i)\w$", "\u{212a}", true),
             (r"\bcafé", "le café", true),
             (r"caf\b", "café", true),
             (r"\Qa.b[\E+", "a.b[[", true),
