@@ -184,12 +184,12 @@ def test_what_a_scan_decides_is_what_the_engine_answers(packed: Path, seed: int)
             common += 1
             test = ("regex", ["x"], text, ignore_case)
             scan = _core.LaneScan([source], [(0, ["x"], "s")], predicate=test)
-            found = pa.RecordBatchReader.from_stream(scan).read_all().column(0).to_pylist()
+            actual = pa.RecordBatchReader.from_stream(scan).read_all().column(0).to_pylist()
             option = "i" if ignore_case else "c"
             wanted = engine.execute(
                 "SELECT x FROM t WHERE regexp_matches(x, ?, ?)", [text, option]
             ).fetchall()
-            assert sorted(found) == sorted(row[0] for row in wanted), text
+            assert sorted(actual) == sorted(row[0] for row in wanted), text
     assert common > 20
 
 

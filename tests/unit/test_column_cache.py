@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,7 @@ def rows(seed: int, count: int = 3000) -> Iterator[dict[str, object]]:
             "id": number,
             "type": chosen.choice("abc"),
             "size": chosen.randrange(40),
+            "at": datetime.fromtimestamp(1_700_000_000 + number, UTC),
             "mixed": chosen.choice([1, 2.5, "2", None, True, [3], {"a": chosen.randrange(9)}]),
             "p": {
                 "n": chosen.random() * 20,
@@ -93,8 +95,9 @@ def test_answers_are_the_same_with_and_without_a_cache(tmp_path: Path, algorithm
             assert _core.column_cache()[1] <= most_bytes
 
 
-def test_a_second_query_reads_no_column_again(tmp_path: Path) -> None:
-    table = packed(tmp_path / "a.zion", 1)
+@pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
+def test_a_second_query_reads_no_column_again(tmp_path: Path, algorithm: str) -> None:
+    table = packed(tmp_path / "a.zion", 1, algorithm)
     _core.set_column_cache(16 * MIB)
     taken = []
     for number in (3, 4, 5):

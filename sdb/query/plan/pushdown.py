@@ -158,8 +158,8 @@ class Pusher:
 
     def _match(self, node: ast.Match) -> Predicate:
         path, match = self._path(node.operand), self._matched(node)
-        found: Predicate = (match[0], path, *match[1:])
-        return ("not", found) if node.negated else found
+        test: Predicate = (match[0], path, *match[1:])
+        return ("not", test) if node.negated else test
 
     @staticmethod
     def _matched(node: ast.Match) -> tuple[Any, ...]:

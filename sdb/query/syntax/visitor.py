@@ -27,12 +27,12 @@ def children(node: ast.Node) -> tuple[ast.Node, ...]:
     try:
         return node.below
     except AttributeError:
-        found: list[ast.Node] = []
+        inner: list[ast.Node] = []
     for name in _names(type(node)):
         value = getattr(node, name)
         if type(value) not in _PLAIN:
-            _add_nodes(value, found)
-    below = tuple(found)
+            _add_nodes(value, inner)
+    below = tuple(inner)
     object.__setattr__(node, "below", below)
     return below
 

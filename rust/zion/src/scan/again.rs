@@ -96,6 +96,9 @@ impl<A: Accumulator> Worker<A> {
             return Ok(marked == 0);
         }
         let lacks = |(column, is_tested): (&Option<_>, &bool)| *is_tested && column.is_none();
+        if Self::is_excluded(plan, wanted, chunk) {
+            return Ok(true);
+        }
         if plan.predicate.is_none() || chunk.columns.iter().zip(&wanted.tested).any(lacks) {
             return Ok(false);
         }
@@ -109,6 +112,15 @@ impl<A: Accumulator> Worker<A> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether what is known of the columns of a chunk rules out that a row passes.
+    fn is_excluded(plan: &Plan, wanted: &Wanted, chunk: &Chunk) -> bool {
+        let extremes = |node: usize| {
+            let at = wanted.nodes.iter().position(|&known| known == node)?;
+            chunk.columns[at].as_ref()?.extremes()
+        };
+        plan.predicate.as_ref().is_some_and(|predicate| predicate.excludes(&extremes))
     }
 
     fn take_symbols(&mut self, table: &Arc<SymbolTable>) {
@@ -130,7 +142,8 @@ impl<A: Accumulator> Worker<A> {
         if marked == Some(0) {
             return Ok(Seen::default());
         }
-        if chunk.columns.iter().any(Option::is_none) {
+        let is_excluded = marked.is_none() && Self::is_excluded(plan, wanted, chunk);
+        if is_excluded || chunk.columns.iter().any(Option::is_none) {
             return Ok(Seen { rows: chunk.rows as u64, out: 0 });
         }
         self.take_symbols(&chunk.table);

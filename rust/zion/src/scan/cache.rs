@@ -7,11 +7,14 @@ use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::plan::Step;
-use crate::ion::SymbolTable;
+use super::predicate::Extremes;
+use crate::error::Result;
+use crate::ion::{self, SymbolTable};
+use crate::value::Value;
 
 /// Memory of a column, and of a chunk, beside what is in them.
 const ENTRY_BYTES: usize = 256;
@@ -30,9 +33,39 @@ pub(super) struct Column {
     pub(super) data: Box<[u8]>,
     /// Where the value of each row ends; a row without a value has no bytes.
     pub(super) ends: Box<[u32]>,
+    extremes: OnceLock<Option<Extremes>>,
 }
 
 impl Column {
+    pub(super) fn new(data: Box<[u8]>, ends: Box<[u32]>) -> Self {
+        Self { data, ends, extremes: OnceLock::new() }
+    }
+
+    /// What the row has.
+    #[inline]
+    pub(super) fn value(&self, row: usize) -> Result<Option<Value>> {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        if start == self.ends[row] as usize {
+            return Ok(None);
+        }
+        Ok(Some(Value { at: start, header: ion::header(&self.data, start)? }))
+    }
+
+    /// The least and the greatest of its times and numbers, found when a condition first asks; none if a value is
+    /// damaged.
+    pub(super) fn extremes(&self) -> Option<&Extremes> {
+        let find = || {
+            let mut found = Extremes::default();
+            for row in 0..self.ends.len() {
+                if let Some(value) = self.value(row).ok()? {
+                    found.add(value.time(&self.data).ok()?, value.number(&self.data).ok()?);
+                }
+            }
+            Some(found)
+        };
+        self.extremes.get_or_init(find).as_ref()
+    }
+
     fn bytes(&self) -> usize {
         self.data.len() + size_of_val(&*self.ends) + ENTRY_BYTES
     }
@@ -208,7 +241,7 @@ mod tests {
     }
 
     fn column(bytes: usize) -> Column {
-        Column { data: vec![0x0F; bytes].into(), ends: vec![bytes as u32].into() }
+        Column::new(vec![0x0F; bytes].into(), vec![bytes as u32].into())
     }
 
     fn put(cache: &ColumnCache, number: usize, name: &str, bytes: usize, ns: u64) {

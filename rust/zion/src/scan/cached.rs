@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::accumulator::Accumulator;
 use super::cache::{CACHE, Column, Path};
 use super::plan::Plan;
-use crate::block::OpenChunk;
 use crate::block::runs::Job;
+use crate::ion::SymbolTable;
 use crate::value::Value;
 
 /// The columns that a plan needs of the rows.
@@ -90,13 +90,13 @@ impl Drafts {
     }
 
     /// Lets the columns stay of which all `rows` rows were added.
-    pub(super) fn keep(self, chunk: &OpenChunk, rows: usize, filled: &AtomicUsize) {
+    pub(super) fn keep(self, (chunk, table): (usize, &Arc<SymbolTable>), rows: usize, filled: &AtomicUsize) {
         let took = self.since.elapsed();
         let made = self.columns.into_iter().zip(&self.wanted.paths);
-        let made = made.filter(|(draft, _)| draft.ends.len() == rows).map(|(draft, path)| {
-            (Arc::clone(path), Column { data: draft.data.into(), ends: draft.ends.into() })
-        });
-        let bytes = CACHE.put((&self.block, chunk.number), &chunk.table, made.collect(), took);
+        let made = made
+            .filter(|(draft, _)| draft.ends.len() == rows)
+            .map(|(draft, path)| (Arc::clone(path), Column::new(draft.data.into(), draft.ends.into())));
+        let bytes = CACHE.put((&self.block, chunk), table, made.collect(), took);
         filled.fetch_add(bytes, Ordering::Relaxed);
     }
 }

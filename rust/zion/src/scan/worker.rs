@@ -137,7 +137,10 @@ impl<A: Accumulator> Worker<A> {
         let marked = self.mark(job, chunk.number);
         let first = self.locate(job, chunk.number)?;
         let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
-        let seen = self.rows(plan, &chunk, ask, marked.is_some()).map_err(|error| chunk.error(&error))?;
+        let mut drafts = self.drafts(job, marked);
+        let seen = self.rows(plan, &chunk, ask, marked.is_some(), drafts.as_mut());
+        let seen = seen.map_err(|error| chunk.error(&error))?;
+        self.keep(drafts.filter(|_| seen.out < ask.limit), (chunk.number, chunk.table), seen.rows as usize);
         Ok(Some(seen))
     }
 
@@ -164,8 +167,7 @@ impl<A: Accumulator> Worker<A> {
         let first = self.locate(job, chunk.number)?;
         let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
         let is_open = marked.is_none() && plan.predicate.is_some();
-        let mut drafts =
-            marked.is_none().then(|| Drafts::new(self.wanted.as_ref(), &self.request.filled, job)).flatten();
+        let mut drafts = self.drafts(job, marked);
         let tested = plan.tested.as_deref().filter(|_| is_open && plan.fields != plan.tested);
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
@@ -173,7 +175,7 @@ impl<A: Accumulator> Worker<A> {
             let mut probe = Probe { walker, plan, table: &chunk.table, passes, drafts: drafts.as_mut() };
             reader.visit(&chunk, Some(tested), &mut probe)?;
             if !self.passes.contains(&true) {
-                self.keep(drafts, &chunk, self.passes.len());
+                self.keep(drafts, (chunk.number, &chunk.table), self.passes.len());
                 reader.close(chunk);
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
@@ -182,17 +184,25 @@ impl<A: Accumulator> Worker<A> {
         if let Some(fields) = &plan.fields {
             let seen = self.direct(plan, reader, (&chunk, fields), ask, is_tested, drafts.as_mut())?;
             // Where the limit was reached, there may be more rows.
-            self.keep(drafts.filter(|_| seen.out < ask.limit), &chunk, seen.rows as usize);
+            let kept = drafts.filter(|_| seen.out < ask.limit);
+            self.keep(kept, (chunk.number, &chunk.table), seen.rows as usize);
             reader.close(chunk);
             return Ok(Some(seen));
         }
         let chunk = reader.assemble(chunk)?;
-        let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
+        let seen = self.rows(plan, &chunk, ask, is_tested, None).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
 
     /// Adds rows that are put together; those that passed the predicate if they were tested.
-    fn rows(&mut self, plan: &Plan, chunk: &Chunk<'_>, ask: Ask, is_tested: bool) -> Result<Seen> {
+    fn rows(
+        &mut self,
+        plan: &Plan,
+        chunk: &Chunk<'_>,
+        ask: Ask,
+        is_tested: bool,
+        mut drafts: Option<&mut Drafts>,
+    ) -> Result<Seen> {
         let mut seen = Seen::default();
         for row in Rows::new(chunk.data, chunk.rows_at) {
             let (at, header) = row?;
@@ -202,6 +212,9 @@ impl<A: Accumulator> Worker<A> {
                 continue;
             }
             self.walker.whole(plan, chunk.data, Value { at, header })?;
+            if let Some(drafts) = &mut drafts {
+                drafts.add(chunk.data, &self.walker.slots, Part::All);
+            }
             if is_tested || self.walker.admits(plan, chunk.data, chunk.table)? {
                 let number = ask.first + number as i64;
                 seen.out += self.walker.emit(plan, chunk.data, chunk.table, number, ask.limit - seen.out)?;
@@ -238,7 +251,12 @@ impl<A: Accumulator> Worker<A> {
         Ok(direct.seen)
     }
 
-    fn keep(&self, drafts: Option<Drafts>, chunk: &OpenChunk, rows: usize) {
+    /// Columns of a chunk that may stay, if all of its rows are asked for.
+    fn drafts(&self, job: &Job, marked: Option<u64>) -> Option<Drafts> {
+        marked.is_none().then(|| Drafts::new(self.wanted.as_ref(), &self.request.filled, job)).flatten()
+    }
+
+    fn keep(&self, drafts: Option<Drafts>, chunk: (usize, &Arc<SymbolTable>), rows: usize) {
         if let Some(drafts) = drafts {
             drafts.keep(chunk, rows, &self.request.filled);
         }
