@@ -54,14 +54,17 @@ settings.load_profile("sdb")
 WIDE = {"attack", "interop", "journeys", "kill", "page", "spark"}
 """Folders whose tests `make test-wide` runs, for they take long.
 
-It also plays all examples and seeds of the tests of which the default run plays a part."""
+It also runs what needs an S3 server, but for the contract of stores, and plays all examples and
+seeds of the tests of which the default run plays a part."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(ROOT / "tests").parts[0] in WIDE or (
-            amounts.ALL and _has_seeds(item)
+        if (
+            item.path.relative_to(ROOT / "tests").parts[0] in WIDE
+            or (item.get_closest_marker("s3") is not None and item.path.name != "test_contract.py")
+            or (amounts.ALL and _has_seeds(item))
         ):
             item.add_marker("wide")
 

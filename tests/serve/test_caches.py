@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.wide
+
 COUNT = "SELECT COUNT(*) AS n, MAX(n) AS m FROM logs.app"
 START_SECONDS = 60
 NGINX = """

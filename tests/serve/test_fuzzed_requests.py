@@ -25,6 +25,8 @@ from .conftest import ROWS, Server  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.wide
+
 SECONDS = float(os.environ.get("SDB_FUZZ_SECONDS", usual(20, 5)))
 # These are answers to a server that is busy, to a query that takes too long, and to what is not
 # supported; they are described, and no faults.

@@ -19,6 +19,8 @@ from tests.serve.conftest import Server
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.wide
+
 CLIENTS = 4
 
 

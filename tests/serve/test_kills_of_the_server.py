@@ -16,6 +16,8 @@ from .conftest import Server
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.wide
+
 requests = pytest.importorskip("requests")
 
 _WRITERS = 4

@@ -22,6 +22,8 @@ from tests.serve.conftest import COUNT, LONG, Server, rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.wide
+
 BIG = "SELECT n, s FROM logs.app WHERE s IS NOT MISSING"
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sdb.client.connection import Connection
     from tests.serve.conftest import Server
 
+pytestmark = pytest.mark.wide
+
 COUNT = "SELECT COUNT(*) AS n, MAX(n) AS m FROM logs.app"
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.serve.conftest import Server
 
+pytestmark = pytest.mark.wide
+
 COUNT = "SELECT COUNT(*) AS n FROM logs.app"
 PATH = "/v1/query?sql=" + quote(COUNT)
 

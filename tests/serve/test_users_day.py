@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from .conftest import Server
 
+pytestmark = pytest.mark.wide
+
 
 class Curl:
     """Runs curl, as a user types it."""
