@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 # What has no meaning on a server, and says so.
 REFUSED = {
-    "compact": (), "gc": (), "expire": (), "purge": ("n = 1",), "undo": (), "sync": (),
-    "fork": ("a.b",), "push": ("elsewhere",), "splits": (), "maintain": (), "status": (),
+    "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "splits": (), "maintain": (),
     "validate": (), "describe": (), "lazy": (), "infer_schema": (),
     "check_schema": (), "set_schema": ([],),
 }  # fmt: skip
@@ -329,6 +328,44 @@ def test_statements_and_transactions(db: Connection) -> None:
     with pytest.raises(errors.QueryError):
         db.execute("DELETE FROM logs.app; NONSENSE")
     assert len(db.table("logs.app")) == 8
+
+
+def test_changes_are_undone_and_tables_forked_compacted_and_examined(db: Connection) -> None:
+    for number in (20, 30):
+        db.append("logs.app", [{"n": number}])
+    table = db.table("logs.app")
+    assert table.undo(dry_run=True).restored is None
+    undone = table.undo(author="eva", message="too much")
+    assert (undone.change.version, undone.restored and undone.restored.version) == (3, 4)
+    assert (len(table), next(table.log()).author) == (11, "eva")
+    sent = table.fork("logs.copy", message="a copy")
+    assert (sent.name, sent.version, sent.is_new) == ("logs.copy", 1, True)
+    assert len(db.table("logs.copy")) == 11
+    with pytest.raises(errors.SdbError):
+        table.fork("logs.copy")
+    for number in range(40, 49):
+        db.append("logs.copy", [{"n": number}])
+    copied = db.table("logs.copy")
+    planned = copied.compact(dry_run=True)
+    assert (planned.version, len(planned.runs)) == (None, 1)
+    done = copied.compact(message="fewer")
+    assert (done.version, done.packfiles, done.packfiles_after) == (11, planned.packfiles, 1)
+    assert len(copied) == 20
+    status = copied.status()
+    assert (status.table, status.facts["rows"], status.needs) == ("logs.copy", 20, ())
+
+
+def test_a_server_pushes_to_the_roots_that_it_names(
+    serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    table = sdb.connect(serve("--write", "--push-to", f"far={tmp_path / 'far'}").url).table(
+        "logs.app"
+    )
+    sent = table.push("far", name="logs.there")
+    assert (sent.name, sent.root, sent.is_new) == ("logs.there", "far", True)
+    assert len(sdb.connect(tmp_path / "far").table("logs.there")) == 10
+    with pytest.raises(errors.UsageError, match="no root that the server may push to"):
+        table.push("elsewhere")
 
 
 def test_frames_and_files_are_appended(db: Connection, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import cast
 
 from sdb import instants
 from sdb.packfile.read.fields import FieldDescription
+from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.records import record
 from sdb.statements.effects import Effect, Executed
 from sdb.table.catalog.refs import NamedVersion
@@ -14,12 +15,15 @@ from sdb.table.catalog.views import View
 from sdb.table.format.state import RowCounts, VersionChanges
 from sdb.table.format.view import ViewVersion
 from sdb.table.history.diff import TableDifference
+from sdb.table.history.fork import SentTable
 from sdb.table.history.log import LoggedVersion, ShownVersion
 from sdb.table.history.merge import MergedBranch
 from sdb.table.history.restore import Restored
 from sdb.table.inspect.describe import TableFacts
 from sdb.table.inspect.timeline import Timeline
+from sdb.table.maintenance.compact import Compacted, CompactedRun, TimeShares
 from sdb.table.sync.status import InputState, InputStatus
+from sdb.table.upkeep.status import Need, TableStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +160,48 @@ def named(members: Members) -> NamedVersion:
 def restored(members: Members) -> Restored:
     """Return what a restore came to."""
     return Restored(members["version"], members["restored"], members["new"])
+
+
+def sent(members: Members, url: str) -> SentTable:
+    """Return what a fork or a push came to."""
+    names = "version", "packfiles", "bytes", "sent", "sent_bytes", "new"
+    return SentTable(members["table"], members.get("to", url), *[members[name] for name in names])
+
+
+def compacted(members: Members) -> Compacted:
+    """Return what a compaction came to."""
+    runs = [
+        CompactedRun(
+            tuple(run["packfiles"]),
+            run["packfile"] or "",
+            run["rows"],
+            run["input_bytes"],
+            run["output_bytes"],
+            run["copied_bytes"],
+            run["moved_bytes"],
+            run["packed_bytes"],
+            run["clustered"],
+            run["inputs_known"],
+        )
+        for run in members["runs"]
+    ]
+    times = members["blocks_at_a_moment"]
+    return Compacted(
+        members["version"],
+        tuple(runs),
+        members["packfiles_before"],
+        members["packfiles_of_other_programs"],
+        cluster_paths(members["cluster_by"]) if members["cluster_by"] else (),
+        times and TimeShares(tuple(times["path"].split(".")), times["before"], times["after"]),
+    )
+
+
+def status(members: Members) -> TableStatus:
+    """Return what a table needs."""
+    own = {"table", "needs", "notes"}
+    facts = {name: value for name, value in members.items() if name not in own}
+    needs = tuple([Need(**need) for need in members["needs"]])
+    return TableStatus(members["table"], needs, tuple(members["notes"]), facts)
 
 
 def merged(members: Members) -> MergedBranch:

@@ -12,6 +12,7 @@ from sdb.client.tableinspection import TableInspection
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError
 from sdb.table.format.versionref import parse_reference
 from sdb.table.history.merge import MergeConflictError
+from sdb.table.history.undo import Undone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
     from sdb.client.options import (
         BranchAppendOptions,
+        CompactOptions,
+        ForkOptions,
         MergeOptions,
+        PushOptions,
         RestoreOptions,
         WriteOptions,
     )
@@ -30,16 +34,20 @@ if TYPE_CHECKING:
     from sdb.packfile.read.fields import FieldDescription
     from sdb.query.result.result import Result
     from sdb.statements.effects import Executed
+    from sdb.store.base import Location
     from sdb.table.catalog.refs import NamedVersion
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
+    from sdb.table.history.fork import SentTable
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableFacts
     from sdb.table.inspect.timeline import Timeline
+    from sdb.table.maintenance.compact import Compacted
     from sdb.table.sync.status import InputStatus
+    from sdb.table.upkeep.status import TableStatus
 
 _MAIN = "main"
 
@@ -134,11 +142,14 @@ class RemoteTable(TableCalls):
 
     def show(self) -> ShownVersion:
         """Report what this version has changed."""
-        return answers.shown(self._get(f"/versions/{self.version}"))
+        return self._shown(self.version)
 
     def shown(self, logged: LoggedVersion) -> ShownVersion:
         """Report what a version in the log has changed."""
-        return answers.shown(self._get(f"/versions/{logged.version}"))
+        return self._shown(logged.version)
+
+    def _shown(self, version: int | None) -> ShownVersion:
+        return answers.shown(self._get(f"/versions/{version}"))
 
     def diff(self, other: RemoteTable | Given) -> TableDifference:
         """Compare this version with a later one."""
@@ -235,6 +246,57 @@ class RemoteTable(TableCalls):
         self._reload()
         return merged
 
+    def undo(self, *, author: str = "", message: str = "", dry_run: bool = False) -> Undone:
+        """Undo the last change, in a new version; see :meth:`sdb.Table.undo`."""
+        branch = self._target
+        head = self if branch == self._at else RemoteTable(self._connection, self._name)
+        head._reload()  # noqa: SLF001 - another one may have written since it was opened
+        if dry_run:
+            return Undone(next(head.log()), None)
+        done = self._changed(
+            f"{head._path}/undo",  # noqa: SLF001 - as above
+            {"author": author, "message": message},
+            {"if-match": f'"{head.version}"'},
+        )
+        return Undone(head._shown(done["undone"]).logged, answers.restored(done))  # noqa: SLF001
+
+    def fork(self, name: str, **options: Unpack[ForkOptions]) -> SentTable:
+        """Copy this version to a new table of the server; see :meth:`sdb.Table.fork`."""
+        return self._sent("/fork", {"as": name}, options)
+
+    def push(self, root: Location, **options: Unpack[PushOptions]) -> SentTable:
+        """Send this version to another root, by the name that ``sdb serve --push-to`` gives it."""
+        name = options.pop("name", "")
+        return self._sent("/push", {"to": str(root), "as": name}, options)
+
+    def _sent(self, below: str, members: dict[str, object], options: Any) -> SentTable:  # noqa: ANN401
+        options.pop("progress", None)  # the server copies
+        sent = self._changed(self._path + below, members | options)
+        return answers.sent(sent, self._connection.transport.url)
+
+    def compact(self, **options: Unpack[CompactOptions]) -> Compacted:
+        """Merge small packfiles; see :meth:`sdb.Table.compact`."""
+        if options.pop("cluster_by", None) is not None:
+            raise refused("cluster_by=", "the server sorts by what the definition says")
+        options.pop("progress", None)
+        return answers.compacted(self._changed(f"{self._path}/compact", dict(options)))
+
+    def status(self, *, exact: bool = False) -> TableStatus:
+        """Report what the table needs; see :meth:`sdb.Table.status`."""
+        if exact:
+            raise refused("exact=", "the server has no such member")
+        return answers.status(self._get("/status"))
+
+    def _changed(
+        self, path: str, members: dict[str, object], headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Ask for a change that is not sent again: the second time would be another change."""
+        reply = self._connection.transport.request(
+            "POST", path, members=members, headers=headers or {}, may_repeat=False
+        )
+        self._reload()
+        return cast("dict[str, Any]", reply.json())
+
     def refs(self) -> list[NamedVersion]:
         """Return the tags and branches."""
         plain = f"/v1/tables/{self._name}"
@@ -274,17 +336,12 @@ class RemoteTable(TableCalls):
         "facts, fields, log() and inspect.packfiles() are there",
     )
     sync = Refused("syncing {name}", "its inputs are files where the root is")
-    compact = Refused("compacting {name}")
     export = Refused("exporting {name}")
     maintain = Refused("maintaining {name}")
-    status = Refused("the status of {name}")
     expire = Refused("expiring versions of {name}", hint="VACUUM by execute()")
     gc = Refused("collecting objects of {name}", hint="VACUUM by execute()")
     purge = Refused("purging {name}")
-    undo = Refused("undoing changes of {name}", hint="log() and restore() work")
     splits = Refused("splitting {name}")
-    fork = Refused("forking {name}")
-    push = Refused("pushing {name} to another root")
     validate = Refused("validating {name}")
 
     def __repr__(self) -> str:
