@@ -1,17 +1,21 @@
-"""A day of a user who has curl and no `sdb`; and the requests of Grafana's Infinity data source.
+"""A day of a user who has curl and no `sdb`; and the requests of Grafana and spreadsheets.
 
-The queries of Grafana are those that docs/serve.md has, taken from the page.
+Their queries are those that docs/serve.md has, taken from the page.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+import pyarrow.parquet as pq
 import pytest
+
+from sdb.serve.tokens import create
 
 from .conftest import ROOT
 
@@ -94,7 +98,7 @@ def test_a_day_with_curl(serve: Callable[..., Server], tmp_path: Path) -> None:
 
 def grafana_requests() -> list[str]:
     page = (ROOT / "docs/serve.md").read_text()
-    section = page[page.index("## Grafana") : page.index("## From Python")]
+    section = page[page.index("## Grafana") : page.index("## Spreadsheets")]
     (block,) = re.findall(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     return [line for line in block.splitlines() if line.startswith("/")]
 
@@ -128,3 +132,58 @@ def test_requests_of_grafana(serve: Callable[..., Server], line: str) -> None:
         assert "time" not in row or re.fullmatch(r"2015-01-01T\d\d:\d\d:\d\d.*Z", row["time"])
     tag = {"if-none-match": answer.headers["etag"]}
     assert server.get(parts.path, params=params, headers=headers | tag).status_code == 304
+
+
+def formula(word: str) -> str:
+    """Return the example of docs/serve.md that has a word."""
+    page = (ROOT / "docs/serve.md").read_text()
+    section = page[page.index("## Spreadsheets") : page.index("## From Python")]
+    blocks = re.findall(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    (block,) = [block for block in blocks if word in block]
+    return str(block)
+
+
+def test_a_query_of_power_query_gets_csv_with_a_token(
+    serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    token = create(tmp_path / "tokens.json", "excel", ("read:web.*",), now_us=0)
+    server = serve("--tokens", str(tmp_path / "tokens.json"))
+    (members,) = re.findall(r"Query = \[(.*?)\]", formula("Web.Contents"))
+    params = dict(re.findall(r'(\w+) = "([^"]*)"', members))
+    (path,) = re.findall(r'RelativePath = "([^"]*)"', formula("Web.Contents"))
+    asked = {"accept": "*/*", "user-agent": "Microsoft.Data.Mashup"}
+    bare = server.get(f"/{path}", params=params, headers=asked)
+    assert bare.status_code == 401
+    assert "Basic" in bare.headers["www-authenticate"]
+    for options in ({"headers": asked | {"authorization": f"Bearer {token}"}},
+                  {"headers": asked, "auth": ("anybody", token)}):  # fmt: skip
+        answer = server.get(f"/{path}", params=params, **options)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-type"].startswith("text/csv")
+        assert answer.text.splitlines()[0] == "type,n"
+        assert "PushEvent,596" in answer.text
+
+
+def test_importdata_gets_cells_that_execute_nothing(serve: Callable[..., Server]) -> None:
+    (url,) = re.findall(r'"https://lake.example.org([^"]*)"', formula("IMPORTDATA"))
+    answer = serve().get(url, headers={"accept": "*/*"})
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert "sdb-safe-csv" in answer.headers
+    assert "PushEvent,596" in answer.text
+
+
+def test_duckdb_of_metabase_asks_for_the_length_and_for_ranges(
+    serve: Callable[..., Server],
+) -> None:
+    server = serve()
+    (url,) = re.findall(r"'https://lake.example.org([^']*)'", formula("read_parquet"))
+    head = server.session.head(server.url + url)
+    assert (head.status_code, head.headers["accept-ranges"]) == (200, "bytes")
+    size = int(head.headers["content-length"])
+    pieces = []
+    for start, stop in ((0, size // 2), (size // 2, size)):
+        part = server.get(url, headers={"range": f"bytes={start}-{stop - 1}"})
+        assert part.status_code == 206
+        pieces.append(part.content)
+    table = pq.read_table(io.BytesIO(b"".join(pieces)))
+    assert (table.num_rows, table.column_names) == (1000, ["type"])
