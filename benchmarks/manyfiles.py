@@ -1,6 +1,6 @@
 """Measures tables of many files, and many inputs beside one with the same lines.
 
-    python benchmarks/manyfiles.py [queries] [sync] [inputs]
+    python benchmarks/manyfiles.py [queries] [sync] [inputs] [counts]
         [--size 300MB] [--count 1000] [--rounds 5]
 
 *queries*: the same rows in this many packfiles and in one; whole processes, medians and the ratio
@@ -8,6 +8,7 @@ within rounds. *sync*: 100 inputs taken by ``sdb sync``, packed by ``sdb pack``,
 Parquet with delta-rs (``pip install deltalake``), an input a commit; all start with nothing.
 *inputs*: 100 to 10,000 inputs of 1 to 150 KB, at most `--size`, beside one of the same lines: bytes
 of the packfile, of all and without the list of inputs, and processor time, medians of the ratios.
+*counts*: processor seconds of commands on 100 to 10,000 inputs, packfiles and tables (`--most`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from run import GENERATOR, SDB, Contender, race
+from run import GENERATOR, SDB, Contender, race, table
 
 import sdb
 from sdb import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 INPUTS = 100
 COUNTS = (100, 1000, 10_000)
@@ -160,6 +161,51 @@ def _inputs(folder: Path, count: int, each: int, rounds: int) -> str:
     return f"{count:7,} {each // 1000:5} {size:11,} {shares} {blocks:7} {times}"
 
 
+def counts(folder: Path, most: int) -> None:
+    """Print what commands take with more and more of something."""
+    taken: dict[str, list[str]] = {}
+    chosen = [count for count in COUNTS if count <= most]
+    for count in chosen:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            for what, words in _counted(Path(name), count):
+                taken.setdefault(what, []).append(f"{processor_seconds([SDB, *words]):.2f}")
+    head = ["processor s", *(f"{count:,}" for count in chosen)]
+    table("Many of something", head, [[what, *seconds] for what, seconds in taken.items()])
+
+
+def _counted(root: Path, count: int) -> Iterator[tuple[str, list[str | Path]]]:
+    """Make as many inputs, packfiles and tables, and yield what is done with them."""
+    (root / "in").mkdir()
+    for number in range(count):
+        row = f'{{"id": {number}, "type": "t{number % 7}", "actor": {{"login": "u{number % 99}"}}}}'
+        (root / f"in/{number:05}.json").write_text(f"{row}\n" * 20)
+    os.environ["SDB_CACHE"] = str(root / "cache")
+    db = sdb.connect(root)
+    db.create("one.inputs", "file://in/*.json")
+    db.create("one.packfiles", "nothing/*.json")
+    for number in range(count):
+        db.append("one.packfiles", [{"id": number, "type": f"t{number % 7}"}])
+        db.create(f"all.t{number}", "nothing/*.json")
+    place: list[str | Path] = ["--root", root]
+    yield "sync of inputs", ["sync", "--quiet", *place, "one", "inputs"]
+    yield "sync, nothing new", ["sync", "--quiet", *place, "one", "inputs"]
+    query = f"SELECT COUNT(*) AS n FROM '{root}/in/*.json' WHERE actor.login = 'u5'"
+    yield "query of inputs, the first", ["query", query]
+    yield "query of inputs, the second", ["query", query]
+    for what, query in (
+        ("count of packfiles", "SELECT COUNT(*) AS n FROM one.packfiles"),
+        ("group of packfiles", "SELECT type, COUNT(*) AS n FROM one.packfiles GROUP BY type"),
+        ("first of packfiles", "SELECT id FROM one.packfiles ORDER BY id LIMIT 3"),
+    ):
+        yield what, ["query", *place, query]
+    yield (
+        "append to packfiles",
+        ["insert", "--quiet", *place, "one.packfiles", root / "in/00000.json"],
+    )
+    yield "ls of tables", ["ls", *place, "all"]
+    yield "status of tables", ["status", *place, "all"]
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -167,6 +213,7 @@ def main() -> None:
     parser.add_argument("--size", default="300MB")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--most", type=int, default=1000)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         if "queries" in asked.what:
@@ -175,6 +222,8 @@ def main() -> None:
             sync(Path(name), asked.size, asked.rounds)
         if "inputs" in asked.what:
             inputs(Path(name), asked.size, asked.rounds)
+        if "counts" in asked.what:
+            counts(Path(name), asked.most)
 
 
 if __name__ == "__main__":
