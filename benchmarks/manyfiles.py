@@ -186,9 +186,9 @@ def _counted(root: Path, count: int) -> Iterator[tuple[str, list[str | Path]]]:
     for number in range(count):
         db.append("one.packfiles", [{"id": number, "type": f"t{number % 7}"}])
         db.create(f"all.t{number}", "nothing/*.json")
-    place: list[str | Path] = ["--root", root]
-    yield "sync of inputs", ["sync", "--quiet", *place, "one", "inputs"]
-    yield "sync, nothing new", ["sync", "--quiet", *place, "one", "inputs"]
+    rooted: list[str | Path] = ["--root", root]
+    yield "sync of inputs", ["sync", "--quiet", *rooted, "one", "inputs"]
+    yield "sync, nothing new", ["sync", "--quiet", *rooted, "one", "inputs"]
     query = f"SELECT COUNT(*) AS n FROM '{root}/in/*.json' WHERE actor.login = 'u5'"
     yield "query of inputs, the first", ["query", query]
     yield "query of inputs, the second", ["query", query]
@@ -197,13 +197,13 @@ def _counted(root: Path, count: int) -> Iterator[tuple[str, list[str | Path]]]:
         ("group of packfiles", "SELECT type, COUNT(*) AS n FROM one.packfiles GROUP BY type"),
         ("first of packfiles", "SELECT id FROM one.packfiles ORDER BY id LIMIT 3"),
     ):
-        yield what, ["query", *place, query]
+        yield what, ["query", *rooted, query]
     yield (
         "append to packfiles",
-        ["insert", "--quiet", *place, "one.packfiles", root / "in/00000.json"],
+        ["insert", "--quiet", *rooted, "one.packfiles", root / "in/00000.json"],
     )
-    yield "ls of tables", ["ls", *place, "all"]
-    yield "status of tables", ["status", *place, "all"]
+    yield "ls of tables", ["ls", *rooted, "all"]
+    yield "status of tables", ["status", *rooted, "all"]
 
 
 def main() -> None:
