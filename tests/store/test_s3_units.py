@@ -225,3 +225,7 @@ def test_other_spellings_of_a_bucket_mean_the_same(
     db.execute("CREATE TABLE web.t")
     db.append("web.t", [{"a": 1}])
     assert list(sdb.connect(f"s3://{name}/root").sql("SELECT a FROM web.t")) == [{"a": 1}]
+    bucket.put("root/in put+/ü.json", rows.read_bytes())
+    db.create("web.synced", f"s3a://{name}/root/in put+/*.json")
+    db.sync("web.synced")
+    assert list(db.sql("SELECT COUNT(*) AS n FROM web.synced")) == [{"n": 2}]

@@ -6,6 +6,7 @@ from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
 from sdb.lake.names import is_lake_input, lake_name
 from sdb.records import replace
 from sdb.store.base import child
+from sdb.store.schemes import plain
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import check_writable, commit
@@ -180,6 +181,6 @@ def _pattern_of(text: str, above: str) -> str:
             message = f"{text}: a table takes all versions of a {name.kind.title()} table"
             raise UsageError(message, expected=f"{name.kind}:{name.location}")
         scheme = "" if "://" in name.location else above
-        return f"{name.kind}+{scheme}{name.location.removeprefix('./')}"
+        return f"{name.kind}+{scheme}{plain(name.location).removeprefix('./')}"
     is_whole = "://" in text or (above != _LOCAL and text.startswith("/"))
-    return text if is_whole else f"{above}{text.removeprefix('./')}"
+    return plain(text) if is_whole else f"{above}{text.removeprefix('./')}"
