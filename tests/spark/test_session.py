@@ -90,17 +90,20 @@ from sdb.spark import register, start
 with start("local[1]") as spark:
     def save():
         register(spark)
-        spark.range(5).write.format("zion").mode("append").save(sys.argv[1])
+        rows = spark.range(300_000).repartition(1)
+        rows.write.format("zion").mode("append").save(sys.argv[1])
     thread = threading.Thread(target=save)
     thread.start()
     thread.join()
+    for _ in range(5):
+        assert len(spark.read.format("zion").load(sys.argv[1]).limit(1).collect()) == 1
 """
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(500)
 @pytest.mark.usefixtures("java")
-def test_a_session_is_quiet_and_writes_in_any_thread(tmp_path: Path) -> None:
+def test_a_session_is_quiet_also_after_a_limit_and_writes_in_any_thread(tmp_path: Path) -> None:
     env = environment(**{name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ})
     command = [sys.executable, "-c", QUIET, str(tmp_path / "out")]
     done = subprocess.run(

@@ -21,6 +21,8 @@ from sdb.spark.options.settings import ReadOptions
 from sdb.spark.read.cache import BlockCache
 from sdb.spark.read.partitions import BlockRef, FilePart
 from sdb.spark.read.placement import block_etag
+from sdb.spark.session.hangup import end_quietly
+from sdb.spark.session.hinted import hinted_each
 from sdb.store import url
 from sdb.table.packfiles.lazy import check_same_object, missing_packfile_error
 
@@ -83,6 +85,7 @@ class _Rows:
     """Makes the columns of a schema from those that the core makes."""
 
     def __init__(self, schema: StructType, options: ReadOptions) -> None:
+        end_quietly()
         self.types = columns(schema, options)
         self.names = _stored(schema, options)
         self._at = schema.names.index(METADATA.name) if self.names != schema.names else None
@@ -106,6 +109,7 @@ class _Rows:
             _log.warning("%s: %s that column %s cannot hold: NULL", path, values, name)
 
 
+@hinted_each
 def batches(
     parts: Iterable[FilePart], schema: StructType, options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
@@ -145,6 +149,7 @@ def batches(
         )
 
 
+@hinted_each
 def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Read rows of a packfile that may have grown since.
 

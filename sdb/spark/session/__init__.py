@@ -6,5 +6,6 @@
 ``job``          jobs that pack
 ``views``        all tables below a root as views
 ``hinted``       errors with their hints
+``hangup``       workers whose rows are not wanted any more
 ===============  =======================================================
 """
