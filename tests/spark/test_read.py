@@ -237,6 +237,42 @@ def test_a_query_of_sdb_gives_its_rows(spark: SparkSession, folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("select", "is_divided"),
+    [
+        ("id, actor.login AS who FROM {packfiles} WHERE id % 7 = 3", True),
+        ("* FROM {packfiles} WHERE type = 'ForkEvent' AND score IS NULL", True),
+        ("id FROM {packfiles} WHERE type = 'none'", True),
+        ("note AS n, id FROM web.t WHERE NOT public", True),
+        ("t.id FROM web.t WHERE t.id < 9", False),
+        ("id, score * 2 AS d FROM {packfiles} WHERE id < 9", False),
+        ("DISTINCT type FROM {packfiles}", False),
+        ("id FROM {packfiles} ORDER BY id LIMIT 5", False),
+        ("id FROM {packfiles} WHERE id IN (SELECT MAX(id) FROM {packfiles})", False),
+    ],
+)
+def test_a_query_of_fields_and_a_condition_is_run_in_parts(
+    spark: SparkSession, folder: Path, tmp_path: Path, select: str, *, is_divided: bool
+) -> None:
+    root = str(tmp_path)
+    db = sdb.connect(root)
+    db.execute("CREATE TABLE web.t")
+    for path in folder.glob("*.zion"):
+        db.append("web.t", path)
+    text = f"SELECT {select}".format(packfiles=f"'{folder}/*.zion'")
+    options = {"query": text, "root": root, "partitionBytes": "64KiB"}
+    frame = spark.read.format("zion").options(**options).load()
+    assert (frame.rdd.getNumPartitions() > 1) == is_divided
+    with sdb.sql(text, root=root) as result:
+        expected = list(result)
+    made = [row.asDict(recursive=True) for row in frame.select(*frame.columns).collect()]
+    assert len(made) == len(expected)
+    if "id" in frame.columns:
+        assert {row["id"] for row in made} == {row["id"] for row in expected}
+    if "who" in frame.columns:
+        assert {row["id"]: row["who"] for row in made} == {r["id"]: r["who"] for r in expected}
+
+
+@pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"sinse": AT}, "did you mean since"),

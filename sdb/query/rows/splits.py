@@ -157,8 +157,11 @@ class Split:
         return self.root, self.table, parts, self.where, repr(self.params), self.now_us
 
     @contextmanager
-    def _read(self, fields: Sequence[str] | None) -> Iterator[Result]:
-        """Begin to read the rows, those for which the condition is TRUE."""
+    def _read(self, fields: Sequence[str] | None, items: str = "*") -> Iterator[Result]:
+        """Begin to read the rows, those for which the condition is TRUE.
+
+        * ``items``: The select list, if no fields are named.
+        """
         packs = list(self._opened())
         schema = None
         if self.schema:
@@ -166,7 +169,7 @@ class Split:
 
             schema = unpacked_schema(self.schema)
         try:
-            items = "*" if fields is None else items_of(fields, ())
+            items = items if fields is None else items_of(fields, ())
             test = "" if self.where is None else f" WHERE (\n{self.where}\n)"
             statement = bind(parse(f"SELECT {items} FROM read_file('split'){test}"), self.params)  # noqa: S608
             # What no row of a split has another one may have: planning has warned of the others.

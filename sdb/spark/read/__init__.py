@@ -12,7 +12,8 @@
 ``cache``         blocks on the disk of an executor
 ``scan``          blocks to Arrow batches, on an executor
 ``columnreader``  tables with a schema, by its columns
-``computed``      views and queries, whose rows the driver computes
+``computed``      views and queries
+``divided``       queries that tasks run, each for a part
 ``planned``       what a query is going to read
 ``reader``        from times and packfiles to partitions
 ================  ================================================

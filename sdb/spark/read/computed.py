@@ -1,24 +1,29 @@
-"""The reader of views and queries: the driver computes their rows, and one task reads them.
+"""The reader of views and queries, which are not Spark's.
 
-Such a query is not Spark's, and may read tables whose index only the driver has a key for.
-So its rows travel as a packfile, which is bounded.
+Tasks run a query that can be divided. The rows of others are computed by the driver: they may be of
+tables whose index only the driver has a key for. They travel as a packfile, which is bounded.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from sdb import notes
 from sdb.errors import UnsupportedError, UsageError
+from sdb.spark.options.settings import read_options
 from sdb.spark.read import scan
+from sdb.spark.read.divided import Divided, divided
 from sdb.spark.read.listing import looked_at
 from sdb.spark.read.partitions import chosen, grouped
 from sdb.spark.read.schema import schema_of
+from sdb.spark.session.hinted import hinted_each
 from sdb.table.catalog.views import find_view
 
 TYPE_CHECKING = False
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sdb.packfile.read.reader import Packfile
+    from sdb.query.result.result import Result
+    from sdb.query.rows.splits import Split
     from sdb.spark.options.namedtable import NamedTable
     from sdb.spark.options.settings import ReadOptions
 
@@ -69,8 +76,8 @@ def view_rows(named: NamedTable) -> Computed | None:
     return _computed(text, named.location, f"the view {named.name}")
 
 
-def query_rows(options: Mapping[str, str]) -> Computed | None:
-    """Compute the rows of the option ``query``; None: there is no such option.
+def query_rows(options: Mapping[str, str]) -> Computed | Divided | None:
+    """Divide the query of the option ``query``, or compute its rows; None: there is no such option.
 
     Raises `UsageError` if there is a path as well, or an option that belongs into the query;
     `UnsupportedError` if they take more than `MOST_BYTES`; `SdbError` as :func:`sdb.sql` does.
@@ -81,26 +88,36 @@ def query_rows(options: Mapping[str, str]) -> Computed | None:
         if name in options:
             hint = "FROM read_file('...') or FROM db.table, with WHERE"
             raise UsageError(f"query goes without {name}: the query says it", hint=hint)
-    return _computed(options["query"], options.get("root", ""), "the query")
+    text, root = options["query"], options.get("root", "")
+    return divided(text, root, read_options(options)) or _computed(text, root, "the query")
 
 
 def _computed(text: str, root: str, what: str) -> Computed:
-    from sdb.packfile.write.pack import pack
     from sdb.query.run.api import sql
 
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.zion"
-        with sql(text, root=root) as result:
-            columns = tuple(result.columns)
-            pack([result._as_input()], path)  # noqa: SLF001 - as rows of tables
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise UnsupportedError(
-                f"the rows of {what} take {size:,} bytes, and {MOST_BYTES:,} may go "
-                "from the driver to a task",
-                hint="make a table of it: sdb exec 'CREATE TABLE ... AS SELECT ...'",
-            )
-        return Computed(columns, path.read_bytes())
+    with sql(text, root=root) as result:
+        columns = tuple(result.columns)
+        rows = _packed(result)
+    if len(rows) > MOST_BYTES:
+        raise UnsupportedError(
+            f"the rows of {what} take {len(rows):,} bytes, and {MOST_BYTES:,} may go "
+            "from the driver to a task",
+            hint="make a table of it: sdb exec 'CREATE TABLE ... AS SELECT ...'",
+        )
+    return Computed(columns, rows)
+
+
+def _packed(result: Result, threads: int | None = None) -> bytes:
+    """Return a packfile with the rows of a query, and warn of what may mislead about these."""
+    from sdb.packfile.write.pack import pack
+    from sdb.query.run.api import warnings_in
+
+    rows = BytesIO()
+    with notes.unheard():
+        pack([result._as_input()], rows, level=1, threads=threads)  # noqa: SLF001 - as rows of tables
+    for warning in warnings_in(result.notes):
+        notes.warn(warning)
+    return rows.getvalue()
 
 
 @contextmanager
@@ -118,25 +135,45 @@ class ComputedRows(InputPartition):
 
     rows: bytes
 
+    def computed(self) -> bytes:
+        """Return the rows."""
+        return self.rows
+
+
+@dataclass(frozen=True)
+class QueryPart(InputPartition):
+    """A part of a query that is divided."""
+
+    items: str
+    split: Split
+
+    def computed(self) -> bytes:
+        """Run the query for this part."""
+        with self.split._read(None, self.items) as result:  # noqa: SLF001 - as its other readers
+            return _packed(result, threads=1)
+
 
 class ComputedReader(DataSourceReader):
     """Reads the rows of a view or query."""
 
-    def __init__(self, schema: StructType, options: ReadOptions, rows: Computed) -> None:
+    def __init__(self, schema: StructType, options: ReadOptions, rows: Computed | Divided) -> None:
         scan.columns(schema, options)
         self._schema = schema
         self._options = options
         self._rows = rows
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one partition."""
+        """Return a partition for each part of the rows."""
+        if isinstance(self._rows, Divided):
+            return [QueryPart(self._rows.items, split) for split in self._rows.splits]
         return [ComputedRows(self._rows.data)]
 
+    @hinted_each
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of a partition."""
-        if not isinstance(partition, ComputedRows):
+        if not isinstance(partition, ComputedRows | QueryPart):
             return
-        with _opened(partition.rows) as packs:
+        with _opened(partition.computed()) as packs:
             blocks = chosen(packs, self._options)
             for group in grouped(blocks, self._options.partition_bytes, 0):
                 yield from scan.batches(group, self._schema, self._options)
