@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def end_quietly() -> None:
-    """Let this worker end without a traceback when Spark closes its pipe: that is no failure."""
+    """End this worker without a traceback when Spark closes its pipe: that is no failure."""
     daemon = sys.modules["__main__"]
     traceback: ModuleType | None = getattr(daemon, "traceback", None)
     is_daemon = getattr(daemon.__spec__, "name", "") == "pyspark.daemon"
