@@ -20,7 +20,7 @@ def prepare(folder: Path, **accidents: int) -> str:
     """Say what shall happen how often; gives what comes first on the PYTHONPATH of workers.
 
     `middle`: killed while it packs; `end`: killed when its packfile is there, before it could tell;
-    `stall`: as good as dead.
+    `stall`: as good as dead; `executor`: killed with its executor while it packs.
     """
     folder.mkdir()
     shutil.copy(__file__, folder / "sitecustomize.py")
@@ -57,6 +57,10 @@ def _install() -> None:
             time.sleep(STALL_SECONDS)
         if _happens("middle"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if _happens("executor"):
+            daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+            os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            time.sleep(STALL_SECONDS)
 
     def packing(*arguments: Any) -> object:
         result = packed(*arguments)

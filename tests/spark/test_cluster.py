@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import sdb
 from tests.folders import contents
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, check_clean, packed_alone, rows
@@ -23,7 +24,7 @@ from tests.spark.test_bulk import GITHUB, check_clean, packed_alone, rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = "local-cluster[2,1,1024]"
@@ -69,6 +70,7 @@ def archive(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "sdb.pex"
 
 
+@pytest.mark.slow
 def test_submitted_from_the_archive_in_a_clean_folder(archive: Path, tmp_path: Path) -> None:
     """Neither driver nor workers can import `sdb` from anywhere but the archive."""
     clean, home = tmp_path / "clean", tmp_path / "home"
@@ -128,6 +130,7 @@ def free_port() -> int:
         return int(first.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_speculation_and_killed_workers(master: str, tmp_path: Path) -> None:
     """One attempt hangs, others are killed, and there is still each row once, and nothing else."""
     inputs: list[Path | str] = [tmp_path / f"{number}.json" for number in range(8)]
@@ -151,3 +154,62 @@ def test_speculation_and_killed_workers(master: str, tmp_path: Path) -> None:
     assert rows(listed(tmp_path / "out")) == packed_alone(tmp_path, inputs)
     assert facts["removed"] == 1
     check_clean(tmp_path / "out")
+
+
+DRIVER = """
+import json, sys
+from sdb.spark import register, start
+with start("local-cluster[2,1,2048]", conf=json.loads(sys.argv[2])) as spark:
+    register(spark)
+    rows = spark.range(0, 400_000, numPartitions=8).selectExpr("id", "CAST(id % 7 AS STRING) AS x")
+    zion = {"root": sys.argv[1]}
+    rows.write.format("zion").mode("append").options(**zion).save("web.t")
+    loaded = spark.read.format("zion").options(**zion).load("web.t")
+    print(loaded.selectExpr("COUNT(*)", "COUNT(DISTINCT id)", "SUM(id)").collect()[0])
+"""
+
+
+def settings(folder: Path, **flags: int) -> dict[str, str]:
+    """Return settings of a cluster on this machine whose workers and executors have accidents."""
+    first = accidents.prepare(folder / "accidents", **flags)
+    return {
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join([first, str(ROOT)]),
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+
+
+@pytest.mark.usefixtures("java")
+def test_killed_workers_and_executors_lose_and_double_nothing_of_a_job(tmp_path: Path) -> None:
+    inputs: list[Path | str] = [tmp_path / f"{number}.json" for number in range(4)]
+    for path in inputs:
+        Path(path).write_bytes(GITHUB)
+    accidental = settings(tmp_path, middle=1, end=1, executor=1)
+    conf = [f"--conf={name}={value}" for name, value in accidental.items()]
+    pack = [sys.executable, "-m", "sdb", "spark", "pack", "--master=local-cluster[2,1,2048]"]
+    words = ["--json", "--tasks=4", *conf, "-o", str(tmp_path / "out"), *map(str, inputs)]
+    facts = json.loads(run([*pack, *words], tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)}))
+    assert accidents.left(tmp_path / "accidents") == []
+    assert rows(listed(tmp_path / "out")) == packed_alone(tmp_path, inputs)
+    assert facts["rows"] == 4000
+    check_clean(tmp_path / "out")
+
+
+@pytest.mark.usefixtures("java")
+def test_killed_workers_and_executors_lose_and_double_no_rows_of_a_table(tmp_path: Path) -> None:
+    root = str(tmp_path / "lake")
+    command = [
+        sys.executable,
+        "-c",
+        DRIVER,
+        root,
+        json.dumps(settings(tmp_path, middle=1, executor=1)),
+    ]
+    said = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert accidents.left(tmp_path / "accidents") == []
+    assert said.split("=")[1:] == [
+        "400000, count(DISTINCT id)",
+        "400000, sum(id)",
+        "79999800000)\n",
+    ]
+    with sdb.sql("SELECT COUNT(*) AS n, SUM(id) AS s FROM web.t", root=root) as result:
+        assert list(result) == [{"n": 400_000, "s": 79_999_800_000}]
