@@ -43,10 +43,7 @@ class Divided:
 def divided(text: str, root: str, options: ReadOptions) -> Divided | None:
     """Divide a query; None: its parts need each other, or what it reads are no packfiles.
 
-    Raises
-    ------
-    SdbError
-        As :func:`sdb.splits`.
+    Raises `SdbError` as :func:`sdb.splits`.
     """
     statement = dialects.settled(parse(text), None)
     select = statement.select
