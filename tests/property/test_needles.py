@@ -24,6 +24,7 @@ from sdb.packfile.prune import rules as blockrules
 from sdb.packfile.prune.predicate import Instant
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.query.analyze.check import check
+from sdb.query.analyze.dialects import settled
 from sdb.query.analyze.folding import fold
 from sdb.query.catalog import reduction
 from sdb.query.syntax.parser import parse
@@ -205,8 +206,9 @@ class Case:
     blocks: set[int]
 
 
-def tree(text: str) -> ast.Expr | None:
-    where = check(parse(f"SELECT x FROM read_file('t') WHERE {text}"), 0).select.where
+def tree(text: str, dialect: str = "standard") -> ast.Expr | None:
+    query = parse(f"SELECT x FROM read_file('t') WHERE {text}")
+    where = check(settled(query, dialect), 0).select.where
     return None if where is None else fold(where, Instant(0))
 
 
@@ -254,18 +256,22 @@ def cases(folder: Path, seed: int, count: int, *, is_real: bool = False) -> list
     else:
         path = written(folder, seed, made)
         sparse, statistics, numbers = imagined(path, tells_types=rng.random() < 0.5)
+    dialect = "sneller" if seed % 3 == 1 else "standard"  # where NULL equals NULL, or not
     results: dict[str, ast.Expr | None] = {}
     while len(results) < count:
         text = condition(rng, pools)
         try:
-            results[text] = tree(text)
+            results[text] = tree(text, dialect)
         except QueryError:
             continue
-    return judged(results, path, (sparse, statistics, numbers))
+    return judged(results, path, (sparse, statistics, numbers), dialect)
 
 
 def judged(
-    asked: dict[str, ast.Expr | None], path: Path, known: tuple[SparseIndex, Any, list[int]]
+    asked: dict[str, ast.Expr | None],
+    path: Path,
+    known: tuple[SparseIndex, Any, list[int]],
+    dialect: str = "standard",
 ) -> list[Case]:
     """Make cases of conditions; one query tells what each of them is TRUE for.
 
@@ -282,7 +288,8 @@ def judged(
     columns = ", ".join(
         f"CASE WHEN {text} THEN 1 ELSE 0 END AS c{n}" for n, text in enumerate(asked)
     )
-    with sdb.sql(f"SELECT {columns} FROM read_file('{path}')", threads=1) as result:
+    query = f"SELECT {columns} FROM read_file('{path}')"
+    with sdb.sql(query, threads=1, dialect=dialect) as result:
         truths = result.to_arrow().to_pydict()
     return [
         Case(
