@@ -337,6 +337,7 @@ def test_a_mirror_that_others_have_changed(lake: Path, tmp_path: Path) -> None:
         pytest.param("winevents_sample.json.zst", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*digits beyond microseconds:sdb.errors.SdbWarning")
 @pytest.mark.filterwarnings("ignore:.*becomes:sdb.errors.SdbWarning")
 def test_real_rows(lake: Path, tmp_path: Path, name: str) -> None:
     db = sdb.connect(lake)
