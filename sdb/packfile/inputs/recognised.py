@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from itertools import groupby
 
 from sdb import notes
@@ -150,7 +149,10 @@ def check_refused(
     reasons: dict[str, list[SdbError]] = {}
     for error in refused:
         reasons.setdefault(error.message.removeprefix(f"{error.path}: "), []).append(error)
-    texts = [f"{_names(errors)}: {reason}" for reason, errors in reasons.items()]
+    texts = [
+        errors[0].message if len(errors) == 1 else f"{_names(errors)}: {reason}"
+        for reason, errors in reasons.items()
+    ]
     are_left_out = on_error != "fail" and (bool(read) or may_be_none)
     for text in texts if are_left_out else texts[1:]:
         notes.warn(f"{text}; left out" if are_left_out else text)
@@ -176,11 +178,11 @@ def _kinds(read: Sequence[Input]) -> str:
     >>> _kinds([Input("a", "json", source=iter), Input("b", "json", size_bytes=0, source=iter)])
     '2 files: 1 json, 1 empty'
     """
-    counts = Counter(
-        "empty" if source.size_bytes == 0 else source.log or _KINDS.get(kind, kind)
-        for source in read
-        for kind in ["packfile" if source.is_packfile else source.format.partition(":")[0]]
-    )
+    counts: dict[str, int] = {}
+    for source in read:
+        kind = "packfile" if source.is_packfile else source.format.partition(":")[0]
+        shown = "empty" if source.size_bytes == 0 else source.log or _KINDS.get(kind, kind)
+        counts[shown] = counts.get(shown, 0) + 1
     files = "1 file" if len(read) == 1 else f"{len(read):,} files"
     return f"{files}: {', '.join(f'{count:,} {kind}' for kind, count in counts.items())}"
 
