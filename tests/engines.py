@@ -34,8 +34,8 @@ class Blind:
     def sources(self) -> Sequence[Any]:
         return self._table.sources
 
-    def streamed(self, limit: int | None) -> Sequence[Any]:
-        return self._table.streamed(limit)
+    def streamed(self, limit: int | None, *, takes_each: bool = False) -> Sequence[Any]:
+        return self._table.streamed(limit, takes_each=takes_each)
 
     @property
     def is_remote(self) -> bool:
