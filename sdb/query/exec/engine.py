@@ -71,7 +71,9 @@ def run(
         from_metadata = told_by_metadata(chosen)
         if from_metadata is not None:
             return from_metadata
-    if chosen is None or isinstance(chosen, Constants) or getattr(chosen, "has_constants", False):
+        # What is constant is nothing that a scan finds out.
+        chosen = None if isinstance(chosen, Constants) or chosen.has_constants else chosen
+    if chosen is None:
         return _executed(translated(), threads, memory_bytes)
 
     def engine() -> Execution:
