@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,7 +51,7 @@ class Computed:
 
     def schema(self, options: ReadOptions) -> StructType:
         """Return the columns that Spark sees, in the order of the query."""
-        with _opened(self.data) as packs:
+        with _opened(ComputedRows(self.data)) as packs:
             schema = schema_of(packs, options)
         if options.fields is not None:
             return schema
@@ -95,37 +94,40 @@ def query_rows(options: Mapping[str, str]) -> Computed | Divided | None:
 def _computed(text: str, root: str, what: str) -> Computed:
     from sdb.query.run.api import sql
 
-    with sql(text, root=root) as result:
-        columns = tuple(result.columns)
-        rows = _packed(result)
-    if len(rows) > MOST_BYTES:
-        raise UnsupportedError(
-            f"the rows of {what} take {len(rows):,} bytes, and {MOST_BYTES:,} may go "
-            "from the driver to a task",
-            hint="make a table of it: sdb exec 'CREATE TABLE ... AS SELECT ...'",
-        )
-    return Computed(columns, rows)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.zion"
+        with sql(text, root=root) as result:
+            columns = tuple(result.columns)
+            _pack(result, path)
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise UnsupportedError(
+                f"the rows of {what} take {size:,} bytes, and {MOST_BYTES:,} may go "
+                "from the driver to a task",
+                hint="make a table of it: sdb exec 'CREATE TABLE ... AS SELECT ...'",
+            )
+        return Computed(columns, path.read_bytes())
 
 
-def _packed(result: Result, threads: int | None = None) -> bytes:
-    """Return a packfile with the rows of a query, and warn of what may mislead about these."""
+def _pack(
+    result: Result, path: Path, *, level: int | None = None, threads: int | None = None
+) -> None:
+    """Write a packfile with the rows of a query, and warn of what may mislead about these."""
     from sdb.packfile.write.pack import pack
     from sdb.query.run.api import warnings_in
 
-    rows = BytesIO()
     with notes.unheard():
-        pack([result._as_input()], rows, level=1, threads=threads)  # noqa: SLF001 - as rows of tables
+        pack([result._as_input()], path, level=level, threads=threads)  # noqa: SLF001 - as rows of tables
     for warning in warnings_in(result.notes):
         notes.warn(warning)
-    return rows.getvalue()
 
 
 @contextmanager
-def _opened(rows: bytes) -> Iterator[list[Packfile]]:
+def _opened(part: ComputedRows | QueryPart) -> Iterator[list[Packfile]]:
     """Open computed rows as the packfiles that Spark reads."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.zion"
-        path.write_bytes(rows)
+        part.write(path)
         yield looked_at([str(path)])
 
 
@@ -135,9 +137,9 @@ class ComputedRows(InputPartition):
 
     rows: bytes
 
-    def computed(self) -> bytes:
-        """Return the rows."""
-        return self.rows
+    def write(self, path: Path) -> None:
+        """Write the packfile."""
+        path.write_bytes(self.rows)
 
 
 @dataclass(frozen=True)
@@ -147,10 +149,10 @@ class QueryPart(InputPartition):
     items: str
     split: Split
 
-    def computed(self) -> bytes:
-        """Run the query for this part."""
+    def write(self, path: Path) -> None:
+        """Run the query for this part, and write a packfile of its rows, which is read once."""
         with self.split._read(None, self.items) as result:  # noqa: SLF001 - as its other readers
-            return _packed(result, threads=1)
+            _pack(result, path, level=1, threads=1)
 
 
 class ComputedReader(DataSourceReader):
@@ -173,7 +175,7 @@ class ComputedReader(DataSourceReader):
         """Read the rows of a partition."""
         if not isinstance(partition, ComputedRows | QueryPart):
             return
-        with _opened(partition.computed()) as packs:
+        with _opened(partition) as packs:
             blocks = chosen(packs, self._options)
             for group in grouped(blocks, self._options.partition_bytes, 0):
                 yield from scan.batches(group, self._schema, self._options)
