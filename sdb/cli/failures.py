@@ -9,6 +9,7 @@ BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 _STANDARD_OUTPUT = ("writing", "standard output")
+_MOST_NAMES = 2_000  # of a folder that are compared with a name, in some 50 ms
 
 
 def warn(text: str) -> None:
@@ -36,7 +37,7 @@ def failed(error: Exception) -> int:
         if isinstance(error, NotFoundError) and not error.hint:
             from sdb.cli.settings import root_note
 
-            error.hint = root_note() or None
+            error.hint = root_note() or _similar(error.path)
         if isinstance(error, QueryError) and (picture := error.underlined()):
             say(plain(picture), to=sys.stderr)
         expected = error.expected and f"expected {error.expected}"
@@ -47,3 +48,20 @@ def failed(error: Exception) -> int:
         "run it again with SDB_DEBUG=1 and report what it prints, with the command",
     )
     return BUG
+
+
+def _similar(path: str | None) -> str | None:
+    """Return a hint with the file whose name is most like that of one that is not there."""
+    from pathlib import Path
+
+    from sdb.query.syntax.hints import near
+
+    missing = Path(path or "")
+    try:
+        names = [item.name for item in missing.parent.iterdir()]
+    except (OSError, ValueError):
+        return None
+    if not missing.name or missing.name in names or len(names) > _MOST_NAMES:
+        return None
+    meant = near(missing.name, names)
+    return f"did you mean {missing.with_name(meant)}?" if meant else None

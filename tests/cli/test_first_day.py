@@ -83,3 +83,18 @@ def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: 
     assert 170 <= float(str(p95["p95"])) <= 190
     counted = run("grep", "-c", "-F", "192.0.2.7", "day.zion")
     assert int(counted.stdout) >= 10
+
+
+def test_a_file_that_is_not_there_has_a_similar_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/events.json").write_text('{"a": 1}\n')
+    meant = b"hint: did you mean logs/events.json?\n"
+    for words in (
+        ["pack", "logs/event.json"],
+        ["head", "logs/event.json"],
+        ["query", "SELECT * FROM 'logs/event.json'"],
+    ):
+        done = run(*words)
+        assert (done.returncode, done.stderr.endswith(meant)) == (3, True), done.stderr
+    for other in ("logs/visits.csv", "lags/events.json"):
+        assert b"hint" not in run("head", other).stderr
