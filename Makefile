@@ -23,7 +23,7 @@ SELECTED = $(if $(or $(findstring .py,$(T)),$(wildcard $(T))),'$(T)',-k '$(T)') 
 QUICK := tests/unit tests/docs tests/table --ignore=tests/table/test_simulation.py
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check test test-wide test-all attack simulate lint format bench fuzz vectors man wheel clean
+.PHONY: help build demo check test test-wide test-all attack simulate lint format compare bench fuzz vectors man wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -98,7 +98,10 @@ format: $(VENV)/.dev ## format Python and Rust
 	$(BIN)/ruff format
 	cargo fmt $(MANIFEST) --all
 
-bench: $(VENV)/.built-release $(VENV)/.dev ## the numbers of README and docs
+compare: $(VENV)/.built-release $(VENV)/.dev ## the tables of the README: sizes and times beside gzip and Parquet
+	$(BIN)/python benchmarks/compare.py
+
+bench: $(VENV)/.built-release $(VENV)/.dev ## the numbers of docs
 	$(BIN)/pip install --quiet --group bench
 	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py

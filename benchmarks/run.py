@@ -48,6 +48,7 @@ class Contender:
     own_clock: bool = False
     seconds: list[float] = field(default_factory=list)
     own_seconds: list[float] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
     peak_bytes: int = 0
 
     def run(self) -> None:
@@ -62,6 +63,7 @@ class Contender:
         if process.returncode:
             sys.exit(f"{self.name} failed:\n{errors}")
         self.seconds.append(elapsed)
+        self.processor_seconds.append(usage.ru_utime + usage.ru_stime)
         if self.own_clock:
             self.own_seconds.append(float(said))
         self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss * 1024)
@@ -85,6 +87,7 @@ def race(rounds: int, *contenders: Contender) -> None:
             if number == 0:
                 contender.seconds.clear()
                 contender.own_seconds.clear()
+                contender.processor_seconds.clear()
 
 
 def table(title: str, head: list[str], rows: list[list[str]]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from run import table
 import sdb
 
 ROOT = Path(__file__).resolve().parents[1]
-SAMPLES = Path(os.environ.get("SDB_SAMPLES", ROOT / "../shared/data"))
+SAMPLES = ROOT / "testdata"
 ORIGINAL = {
     "parking2": 8_312,
     "cloudtrail_stratus": 264_745,
@@ -83,12 +82,21 @@ def parts(packed: bytes) -> list[tuple[str, int, int]]:
     return [*rows, ("trailer", trailer, trailer)]
 
 
-def measured(name: str, folder: Path, level: str) -> dict[str, int]:
+def sample(name: str) -> bytes:
+    """Read a sample, which is compressed with gzip or zstd."""
+    (path,) = SAMPLES.glob(f"{name}.json.*")
+    packed = path.read_bytes()
+    if path.suffix == ".gz":
+        return gzip.decompress(packed)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+
+
+def measured(name: str, folder: Path, level: str = "default") -> dict[str, int]:
     """Sizes of what each contender makes of a sample, and the packfile in the folder."""
-    data = gzip.decompress((SAMPLES / f"{name}.json.gz").read_bytes())
+    data = sample(name)
     text = folder / f"{name}.json"
     text.write_bytes(data)
-    sizes = {}
+    sizes = {"json": len(data), "gzip": len(gzip.compress(data, 6))}
     for algorithm in ("zion+zstd", "zstd"):
         out = folder / f"{name}.{algorithm}"
         sdb.pack(text, out, algorithm=algorithm, level=level)
