@@ -49,7 +49,7 @@ QUERIES = {
 
 
 def repeated(path: Path, size: int) -> None:
-    """Write the GitHub sample until there are so many bytes."""
+    """Write the GitHub sample again and again, until the file has its size."""
     rows = [json.loads(line) for line in sample("gh2015_1k").splitlines()]
     times = [datetime.fromisoformat(row["created_at"]) for row in rows]
     ids = [row["id"] for row in rows]
