@@ -168,7 +168,7 @@ def _add(group: typer.Typer, name: str) -> None:
 
 def _reads_input(name: str) -> bool:
     """Return whether a command that gets nothing reads standard input, which is no terminal."""
-    return name in {"query", "exec"} and sys.stdin is not None and not sys.stdin.isatty()
+    return name in {"pack", "query", "exec"} and sys.stdin is not None and not sys.stdin.isatty()
 
 
 def _epilog(examples: Iterable[str]) -> str:

@@ -98,3 +98,9 @@ def test_a_file_that_is_not_there_has_a_similar_one(run: Run, tmp_path: Path) ->
         assert (done.returncode, done.stderr.endswith(meant)) == (3, True), done.stderr
     for other in ("logs/visits.csv", "lags/events.json"):
         assert b"hint" not in run("head", other).stderr
+
+
+def test_a_pipe_needs_the_name_of_its_packfile(run: Run) -> None:
+    done = run("pack", data=b'{"a": 1}\n')
+    assert done.returncode == 2
+    assert done.stderr == b"sdb: no output given\nhint: -o PACKFILE; one file needs none\n"
