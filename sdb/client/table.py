@@ -142,26 +142,15 @@ class Table(StoredRows, TableCalls):
 
         Parameters
         ----------
-        inputs : path, URL, binary file, table, iterable of these, or iterable of rows
-            Rows are dicts or dataclasses; tables are data frames of pandas and polars, and all that
-            has ``__arrow_c_stream__``.
-        nulls : {"null", "missing"}
-            What fields of rows and tables are that are ``None`` or null.
-        txn_id : str
-            The client's own id. The same one again inserts nothing, and returns the same version.
+        inputs, nulls, txn_id, author, message, partition
+            As in :meth:`sdb.Connection.append`, whose other options and errors this has, too.
         branch : str
             The branch that gets the rows; that of the table if not given.
-        author, message : str
-            Recorded in the version.
-        partition : mapping
-            A value for each field that the table has partitions by: all rows get it.
-        format, hints, level, stats, time_fields, times, on_error, threads, progress
-            As in :func:`sdb.pack`; `stats` are those of the definition if not given.
 
         Returns
         -------
         Inserted
-            The version that has the rows. Errors are those of :meth:`sdb.Connection.append`.
+            The version that has the rows.
         """
         from sdb.table.insert import groupcommit
 

@@ -205,9 +205,13 @@ def class_of(name: str, kind: type) -> Iterator[str]:
         yield "Attributes:"
         yield ""
         for key, value in properties.items():
-            first, *more = lines_of(f"`{key}`: {inspect.getdoc(value)}", "  ")
+            head, sections = sections_of(inspect.getdoc(value) or "")
+            first, *more = lines_of(f"`{key}`: {head}", "  ")
             yield f"* {first}"
             yield from (f"  {line}" for line in more)
+            if "Examples" in sections:
+                yield ""
+                yield from example_of(sections["Examples"])
         yield ""
     for key, value in members.items():
         if callable(value):
@@ -230,12 +234,11 @@ def errors_of() -> Iterator[str]:
 
 def page() -> str:
     """Return the page."""
-    lines = [HEAD, "| name | does |", "|---|---|"]
-    for names in SECTIONS.values():
-        for name in names:
-            summary = (inspect.getdoc(getattr(sdb, name)) or "").partition("\n")[0]
-            lines.append(f"| [`sdb.{name}`](#sdb{name.lower()}) | {text_of(summary)} |")
-    lines += ["| [`sdb.errors`](#errors) | The exceptions. |", ""]
+    lines = [HEAD]
+    for section, names in SECTIONS.items():
+        links = ", ".join(f"[`sdb.{name}`](#sdb{name.lower()})" for name in names)
+        lines.append(f"* {section}: {links}")
+    lines += ["* [Errors](#errors)", ""]
     for section, names in SECTIONS.items():
         lines += [f"## {section}", ""]
         for name in names:

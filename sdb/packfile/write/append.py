@@ -90,40 +90,17 @@ def append(  # noqa: PLR0913 - the command's options, by name
     ----------
     packfile : path or URL
         The packfile. It keeps its compression, chunk size and constants.
-    inputs : path, URL, binary file, table, iterable of these, or iterable of rows
-        The inputs, in this order; ``-`` is standard input. Rows are dicts or dataclasses; tables
-        are data frames of pandas and polars, and all that has ``__arrow_c_stream__``.
+    inputs, block_bytes, max_row_bytes, threads, hints, format, hive, nulls, time_fields, progress
+        As in :func:`sdb.pack`.
+    times, on_error, on_errors
+        As in :func:`sdb.pack`.
     output : path or URL, optional
         Where to write the result; `packfile` then stays as it is.
     level : int or str, optional
         How much time to spend on a smaller packfile, as in :func:`sdb.pack`; the level of the
         packfile if not given. An explicit level is recorded for later appends.
-    block_bytes : int
-        Decompressed size of a block in bytes.
-    max_row_bytes : int, optional
-        Most bytes of a row, as in :func:`sdb.pack`.
-    threads : int, optional
-        Threads that parse and compress; one for each processor if not given. The packfile does not
-        depend on it.
     constants : mapping, optional
         The expected constants of the packfile; new rows get those of the packfile anyway.
-    hints : bytes, optional
-        A hints file for the format of the inputs.
-    format : str, optional
-        Format of all inputs; recognised if not given.
-    hive : bool, optional
-        Whether folders such as ``day=2026-11-01/`` in the names of inputs are fields of their
-        rows. If not given they are, and the command line says so.
-    nulls : {"null", "missing"}
-        What fields of rows and tables are that are ``None`` or null: NULL, or not there at all.
-    time_fields : sequence of path, optional
-        Paths (tuples of names) that get a time index as soon as they hold any timestamp.
-    times : Times or str
-        Which texts and numbers are times, see :func:`sdb.pack`.
-    on_error : {"fail", "skip", "keep"} or callable, optional
-        What becomes of malformed records, see :func:`sdb.pack`.
-    on_errors : callable, optional
-        Called with batches of malformed records instead, see :func:`sdb.pack`.
     overwrite : bool
         Whether an existing `output` may be replaced.
     attempts : int
@@ -141,8 +118,6 @@ def append(  # noqa: PLR0913 - the command's options, by name
     stats : str or sequence of path
         Paths that get statistics in new blocks, see :func:`sdb.pack`; with ``"auto"`` also those
         with filters in the packfile. Retained blocks keep theirs.
-    progress : Progress, optional
-        Called with how many bytes of the inputs were read.
 
     Returns
     -------
