@@ -32,7 +32,7 @@ def test_paths_in_serve_md_exist() -> None:
 
 def test_the_members_of_queries_are_those_of_the_page() -> None:
     page = (ROOT / "docs/serve.md").read_text()
-    table = page[page.index("| member | means |") : page.index("A member that is unknown")]
+    table = page[page.index("| member | means |") : page.index("A query names tables only")]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
     named = {name for row in rows for name in _NAMES.findall(row)}
     assert {name.partition("=")[0] for name in named} - {"p.NAME"} == set(Body.__struct_fields__)
