@@ -171,8 +171,8 @@ BAD: list[tuple[dict[str, object], list[str]]] = [
     ),
     ({"input": [{"pattern": "file://in/a"}], "partitions": []}, ["has no ending of a format"]),
     (
-        {"input": [{"pattern": "file://in/*.log"}], "partitions": []},
-        ["no format has names that end in '.log'"],
+        {"input": [{"pattern": "file://in/*.jsno.gz"}], "partitions": []},
+        ["no format has names that end in '.jsno.gz', did you mean json.gz?"],
     ),
     ({"input": [{"pattern": "file://in/*.csv"}], "partitions": []}, ["needs hints"]),
     (

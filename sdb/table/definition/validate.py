@@ -171,9 +171,9 @@ def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
         yield from _parser(rule.format)
     elif rule.format and rule.format not in FORMATS:
         yield f"unknown format {rule.format!r}{_did_you_mean(rule.format, FORMATS)}"
-    elif not name and "." in last.text.rpartition("/")[2] and not is_open:
-        yield f"no format has names that end in {last.text!r}, and none is given"
-    elif not name and not last.wildcard and not is_open:
+    elif not name and (meant := _misspelt(last.text)) and not is_open:
+        yield f"no format has names that end in {last.text!r}{meant}"
+    elif not name and not last.wildcard and "." not in last.text and not is_open:
         yield f"the pattern {rule.pattern!r} has no ending of a format, and no format is given"
     if (
         not has_options
@@ -190,6 +190,13 @@ def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
         _ = rule.reading
     except UsageError as error:
         yield f"the times of {rule.pattern!r}: {error.message}"
+
+
+def _misspelt(text: str) -> str:
+    """Return a suggestion for an ending that nearly names a format; of all others content tells."""
+    ending = text.rpartition("/")[2].partition(".")[2]
+    is_known = any(text.endswith(form.suffixes) for form in formats.FORMATS if form.is_input)
+    return "" if is_known else _did_you_mean(ending, _ENDINGS, 0.8)
 
 
 def _parser(named: str) -> Iterator[str]:
@@ -243,9 +250,9 @@ def _retention(definition: Definition) -> Iterator[str]:
             yield "retention_policy.valid_for is missing"
 
 
-def _did_you_mean(name: str, known_names: Iterable[str]) -> str:
+def _did_you_mean(name: str, known_names: Iterable[str], cutoff: float = 0.6) -> str:
     """Return a suggestion for a name that is not known."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, sorted(known_names), 1, 0.6)
+    close = get_close_matches(name, sorted(known_names), 1, cutoff)
     return f", did you mean {close[0]}?" if close else ""
