@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
 
-HOW = "--root, SDB_ROOT or root in sdb.toml names the root"
+HOW = "sdb create makes a table; --root, SDB_ROOT or root in sdb.toml names another root"
 _MOST_LOOKED_AT = 500
 
 
