@@ -285,6 +285,16 @@ def test_others_are_not_served_without_tokens(run: Callable[..., Any], lake: Pat
     assert b"there are no tokens" in done.stderr
 
 
+def test_a_port_that_is_taken_has_a_way_out(run: Callable[..., Any], lake: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+        done = run("serve", "--root", str(lake), "--listen", where)
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"--listen 127.0.0.1:0 takes a free port\n")
+
+
 def test_rows_come_in_once(serve: Callable[..., Server]) -> None:
     server = serve("--write")
     path = "/v1/tables/logs.app/rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import logging
 import os
 import resource
@@ -160,6 +161,9 @@ def _listen(settings: ServerSettings) -> socket.socket:
     except OSError as error:
         listening.close()
         where = f"{settings.host}:{settings.port}"
-        raise from_os(error, "listening on", where) from None
+        fault = from_os(error, "listening on", where)
+        if error.errno == errno.EADDRINUSE:
+            fault.hint = f"another server is there; --listen {settings.host}:0 takes a free port"
+        raise fault from None
     listening.set_inheritable(True)
     return listening
