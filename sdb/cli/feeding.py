@@ -187,6 +187,7 @@ def follow_tables(
     from sdb.table.feed.queue import follow_queue
 
     seconds = INTERVAL_SECONDS if interval is None else seconds_of(interval)
+    output.tell_end("taking what comes in", quiet=telling.is_quiet)
     stop = threading.Event()
     hear = partial(_hear, telling)
     if queue:

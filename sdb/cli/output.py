@@ -49,6 +49,13 @@ def shortened(text: str) -> str:
     return f"{text[:half]} [... {len(text) - 2 * half:,} characters ...] {text[-half:]}"
 
 
+def tell_end(doing: str, *, quiet: bool) -> None:
+    """Say on a terminal what a command does from now on, and how it ends."""
+    if sys.stderr.isatty() and not quiet:
+        say(f"sdb: {doing}; Ctrl-C ends it", to=sys.stderr)
+        sys.stderr.flush()
+
+
 def complain(message: str, hint: str | None = None) -> None:
     """Write an error and what to do about it to standard error."""
     say(plain(f"sdb: {shortened(message)}"), to=sys.stderr)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pty
 import shutil
+import signal
+import subprocess
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import COMMAND, environment
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -104,3 +112,21 @@ def test_a_pipe_needs_the_name_of_its_packfile(run: Run) -> None:
     done = run("pack", data=b'{"a": 1}\n')
     assert done.returncode == 2
     assert done.stderr == b"sdb: no output given\nhint: -o PACKFILE; one file needs none\n"
+
+
+@pytest.mark.parametrize("words", ["follow --root lake web.logs", "maintain --watch --root lake"])
+def test_what_keeps_running_says_how_it_ends(run: Run, tmp_path: Path, words: str) -> None:
+    (tmp_path / "lake").mkdir()
+    assert run("create", "--root", "lake", "web.logs", "--input", "logs/*.log").returncode == 0
+    control, terminal = pty.openpty()
+    command = [*COMMAND, *words.split()]
+    with subprocess.Popen(
+        command, stderr=terminal, cwd=tmp_path, env=environment(), text=True
+    ) as process:
+        os.close(terminal)  # so that reading ends with the command
+        screen = b""
+        while b"; Ctrl-C ends it" not in screen:
+            screen += os.read(control, 1 << 10)
+        process.send_signal(signal.SIGINT)
+    os.close(control)
+    assert process.returncode == 130

@@ -122,6 +122,7 @@ def command(
     upkeep = maintainer(location, chosen, request, telling.trouble)
     if is_once:
         return _one_round(upkeep, telling)
+    output.tell_end("looking at tables, round after round", quiet=quiet)
     return until_stopped(stop, upkeep.run)
 
 
