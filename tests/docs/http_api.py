@@ -22,6 +22,8 @@ HEAD = """\
 `GET /openapi.json` has the same for programs (OpenAPI 3.1).
 What it is for, and how to begin, is in [serve.md](serve.md).
 
+    curl http://127.0.0.1:7373/v1/tables/web.gha/versions?limit=3
+
 `{name}` is a table, `web.gha`, or a version of it: `web.gha@57`, `web.gha@-1d`, `web.gha@v1`.
 Times are those of `sdb query --since`: `2026-11-01`, `2026-11-01T12:00Z`, `1h` (an hour ago).
 Durations are `30s`, `5m`, `1h`, `7d`.
