@@ -114,6 +114,15 @@ def test_a_pipe_needs_the_name_of_its_packfile(run: Run) -> None:
     assert done.stderr == b"sdb: no output given\nhint: -o PACKFILE; one file needs none\n"
 
 
+def test_packfiles_among_texts_of_a_folder_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "day").mkdir()
+    (tmp_path / "day/a.json").write_text('{"a": 1}\n')
+    assert run("pack", "-o", "day/a.zion", "day").stderr == b""
+    done = run("pack", "-o", "twice.zion", "day")
+    assert done.stderr == b"sdb: reading 2 files: 1 json, 1 packfile\n"
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("words", ["follow --root lake web.logs", "maintain --watch --root lake"])
 def test_what_keeps_running_says_how_it_ends(run: Run, tmp_path: Path, words: str) -> None:
     (tmp_path / "lake").mkdir()

@@ -75,6 +75,9 @@ def recognise_all(
     check_refused(refused, recognised, on_error)
     if refused:
         notes.tell(f"reading the other {_kinds(recognised)}", is_detail=False)
+    elif len({source.is_packfile for source in recognised}) > 1:
+        # A folder may have packfiles of the very rows that it has as text, too.
+        notes.tell(f"reading {_kinds(recognised)}", is_detail=False)
     said: dict[str, Any] = {} if times == ALL else {"times": times}
     said |= {} if on_error == "fail" else {"on_error": on_error}
     recognised = [replace(source, **said) for source in recognised] if said else recognised
