@@ -13,8 +13,6 @@ from sdb import notes
 from sdb.cancellation import CancelledError
 from sdb.errors import SdbError
 from sdb.lru import LruCache
-from sdb.query.run.api import run
-from sdb.records import replace
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
@@ -23,7 +21,7 @@ from sdb.serve.pipe import CODINGS, Output, Pipe
 from sdb.serve.problems import HttpError, of_system, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import TOLD_BEHIND, CutError, pieces, sent, told_behind
-from sdb.serve.tags import Tag, TagCache, is_current, request_of, tag_of
+from sdb.serve.tags import Tag, TagCache, is_current, tag_of
 from sdb.serve.wholefiles import WholeFile, WholeFiles
 from sdb.store.url import store_of
 
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from sdb.query.result.result import Result
     from sdb.serve.access import Rights
     from sdb.serve.metrics import Metrics
     from sdb.serve.queries import AskedQuery
@@ -101,6 +98,7 @@ class Engine:
             self._tags.put(key, tag)
         most = running.limits.scan_bytes
         if most is not None and tag.scan_bytes > most and query.statement.explain is None:
+            tag.close()
             would = "more" if tag.hiding.tables else f"{tag.scan_bytes:,}"
             raise HttpError(
                 422,
@@ -151,7 +149,8 @@ class Engine:
                 def warnings() -> list[str]:
                     return list(dict.fromkeys([*tag.warnings, *tag.hiding.texts(said)]))
 
-                result = self._opened(running, query, tag)
+                assert tag.query is not None  # noqa: S101 - tags that were kept are of answers at hand
+                result = tag.query.run()
                 result.kept_memory_bytes = _KEPT_BYTES
                 result._tell_as(tag.hiding.text)  # noqa: SLF001 - for this
                 with result, running.cancellation.interrupting(result.interrupt):
@@ -172,12 +171,6 @@ class Engine:
             self.slots.leave(running.rights)
         more = {name: header_text("; ".join(lines)) for name, lines in remarks.items() if lines}
         return {**output.headers, **more}
-
-    def _opened(self, running: Running, query: AskedQuery, tag: Tag) -> Result:
-        """Begin a query, on the versions of tables that its tag is of."""
-        request = request_of(query, self.settings, running)
-        statement = query.statement if tag.statement is None else tag.statement
-        return run(replace(request, statement=statement, opened=tag.opened))
 
     async def work(
         self, request: Request, compute: Callable[[Running], Any], rights: Rights
@@ -246,20 +239,24 @@ class Answer:
         async with self._engine.running.run(self._request, self._rights, limits) as running:
             tag = await self._engine.tag(running, self._query, self._key)
             scope["sdb.hiding"] = tag.hiding
-            response = self._at_hand(tag)
-            if (
-                response is None
-                and self._request.method == "HEAD"
-                and not self._query.form.is_whole
-            ):
-                response = self._head({})
-            if response is None and self._is_whole:
-                file = await self._file(running, tag)
-                response = file.response(self._request, self._headers, self._query.form)
-            if response is None:
-                response = await self._stream(running, tag, send)
+            try:
+                response = await self._made(running, tag, send)
+            finally:
+                tag.close()
         if response is not None:
             await response(scope, receive, send)
+
+    async def _made(self, running: Running, tag: Tag, send: Send) -> Response | None:
+        """Return the answer to a query that was planned; None: it was sent."""
+        response = self._at_hand(tag)
+        if response is not None:
+            return response
+        if self._request.method == "HEAD" and not self._query.form.is_whole:
+            return self._head({})
+        if self._is_whole:
+            file = await self._file(running, tag)
+            return file.response(self._request, self._headers, self._query.form)
+        return await self._stream(running, tag, send)
 
     @property
     def _is_whole(self) -> bool:

@@ -16,7 +16,7 @@ from base64 import b32encode
 
 from sdb.lru import LruCache
 from sdb.query.catalog.dataset import QueryRequest
-from sdb.query.run.api import planned
+from sdb.query.run.api import PlannedQuery
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.versions import THROUGH
 from sdb.records import record, replace
@@ -31,7 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.tablescan import PackfileScan
     from sdb.query.run.api import QueryPlan
     from sdb.serve.access import Rights
@@ -60,9 +59,12 @@ class Tag:
     hiding: Hiding  # what answers do not tell
     # The versions of the indexes that it stays with, by location; None: it depends on more
     indexes: dict[str, str | None] | None
-    opened: OpenedTables  # the tables as the plan has opened them; none where a tag was kept
-    # The query with its views written out, as the plan has found them; None where a tag was kept
-    statement: ast.Statement | None
+    query: PlannedQuery | None  # which runs; None where a tag was kept
+
+    def close(self) -> None:
+        """Close the tables of its query, if that does not run."""
+        if self.query is not None:
+            self.query.close()
 
 
 _SETTLED_SECONDS = 0.1
@@ -73,8 +75,7 @@ are used again.
 """
 
 
-def request_of(query: AskedQuery, settings: ServerSettings, running: Running) -> QueryRequest:
-    """Return a query as it is planned for its tag, and run for its rows."""
+def _request_of(query: AskedQuery, settings: ServerSettings, running: Running) -> QueryRequest:
     return QueryRequest(
         query.statement,
         root=settings.root,
@@ -95,7 +96,18 @@ def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag
     Raises `SdbError` if the query has no meaning, or names what is not there.
     """
     wants_notes = query.form.has_notes or query.wants_end
-    plan = planned(request_of(query, settings, running), with_notes=wants_notes)
+    planned = PlannedQuery(_request_of(query, settings, running), with_notes=wants_notes)
+    try:
+        return _tag_of(query, settings, running, planned)
+    except BaseException:
+        planned.close()
+        raise
+
+
+def _tag_of(
+    query: AskedQuery, settings: ServerSettings, running: Running, planned: PlannedQuery
+) -> Tag:
+    plan = planned.plan
     parts = [part for table in plan.tables for part in table.parts]
     _check_explained(query, plan, running.rights)
     why = _reason(query, plan, parts)
@@ -113,8 +125,7 @@ def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag
         sum(part.decompressed_bytes for part in parts),
         hiding,
         _indexes(query, plan),
-        plan.opened,
-        plan.statement,
+        planned,
     )
 
 
@@ -173,6 +184,8 @@ def digest(query: AskedQuery, plan: QueryPlan, rows: int, hiding: Hiding) -> str
 
     hasher = hashlib.sha256()
     form = [query.form.name, query.wants_end, rows if query.form.is_bounded else None]
+    if query.form.name == "html":  # the page shows the query as it was written
+        form.append(query.statement.text)
     engine = [_FORMAT, VERSION, duckdb.__version__]
     head = [*engine, *form, plan.text, query.at, plan.warnings, plan.notes, *hiding.tables]
     hasher.update(json.dumps(head).encode("utf-8", "surrogatepass"))
@@ -282,4 +295,4 @@ class TagCache:
     def put(self, key: str, tag: Tag) -> None:
         """Keep the tag of a query, if it can be known again."""
         if tag.indexes is not None and tag.text:
-            self._known.put(key, replace(tag, opened={}, statement=None))
+            self._known.put(key, replace(tag, query=None))

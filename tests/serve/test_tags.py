@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from sdb.query.result.result import Result
     from sdb.query.run.api import QueryPlan
     from sdb.serve.queries import AskedQuery
 
@@ -54,6 +55,7 @@ STATEMENTS = (
     "SELECT CAST(c AS INTEGER) AS c FROM {t} WHERE t >= TIMESTAMP '2020-01-01T{h:02}:00:00Z'",
     "SELECT c, SUM(b) AS s FROM {t} WHERE t >= TIMESTAMP '2020-01-01T{h:02}:00:00Z' GROUP BY c",
 )
+KEYS = "SELECT x.a, y.b FROM d.x JOIN d.y ON x.a = y.a WHERE y.b = 1"
 TABLES = ("d.x", "d.y", "d.x@side", "d.x@1", "d.y@old", "d.v", "d.w@1")
 VIEWS = (
     "SELECT * FROM d.x",
@@ -223,6 +225,58 @@ def test_equal_tags_are_of_equal_answers(tmp_path: Path) -> None:
     wrong, again = lies(tmp_path, range(usual(4, 1)), digest)
     assert wrong == 0
     assert again > usual(100)
+
+
+@pytest.mark.seeds
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+def test_what_was_planned_runs_as_if_it_was_not(tmp_path: Path) -> None:
+    answers = 0
+    for seed in range(usual(8, 1)):
+        chance = random.Random(seed)
+        root = tmp_path / f"lake{seed}"
+        lake = Lake(root, chance)
+        begin(root)
+        for _ in range(6):
+            lake.step()
+        others = ("DESCRIBE d.x", "SUMMARIZE d.y", "EXPLAIN SELECT a FROM d.x WHERE b = 1", KEYS)
+        bodies = [asked(chance) for _ in range(40)]
+        for body in [*bodies, *[Body(text, format="json") for text in others]]:
+            query = made(body)
+            typed = query.form.is_typed
+            try:
+                planned = api.PlannedQuery(_request(root, query, typed=typed, threads=1))
+            except SdbError:
+                continue
+            assert told(planned.run()) == told(
+                api.run(_request(root, query, typed=typed, threads=1))
+            )
+            with pytest.raises(SdbError, match="closed"):
+                planned.run()
+            answers += 1
+    assert answers > usual(100)
+
+
+def told(result: Result) -> Any:
+    """Return what an answer tells: rows, sorted, and what was to be read and was."""
+    with result:
+        lines = b"".join(result.lines()).splitlines()
+        read = [(table.name, table.times, len(table.read)) for table in result.tables]
+        return sorted(lines), result.columns, result.notes, result.blocks_read, read
+
+
+@pytest.mark.parametrize(("form", "is_shown"), [("html", True), ("json", False)])
+def test_the_text_counts_where_the_answer_shows_it(
+    tmp_path: Path, form: str, *, is_shown: bool
+) -> None:
+    lake = sdb.connect(tmp_path)
+    lake.create("d.x", "in/*.json")
+    lake.append("d.x", [{"a": 1}])
+    texts = [f"SELECT COLUMNS('{fitting}') FROM d.x" for fitting in ("a", "^a")]
+    queries = [made(Body(text, format=form)) for text in texts]
+    plans = [api.planned(_request(tmp_path, query)) for query in queries]
+    assert plans[0].text == plans[1].text
+    tags_of = {digest(query, plan) for query, plan in zip(queries, plans, strict=True)}
+    assert len(tags_of) == 1 + is_shown
 
 
 @pytest.mark.slow

@@ -13,8 +13,11 @@ from sdb.packfile.prune import inlist, prune
 from sdb.packfile.prune.inlist import SortedValues
 from sdb.packfile.prune.predicate import Compare, Instant, OneOf
 from sdb.packfile.trailer.zonemap import Zone
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.result.reading import facts
 from sdb.query.run import joinkeys
+from sdb.query.run.api import PlannedQuery
+from sdb.query.syntax.parser import parse
 from sdb.table.packfiles import lazy
 
 if TYPE_CHECKING:
@@ -101,6 +104,16 @@ ALL = [
     "a.n FROM {large} a JOIN {large} b ON a.n = b.n",
     "a.n FROM {large} a JOIN {small} b ON a.pad = b.k",
 ]
+
+
+@pytest.mark.parametrize("text", FEW)
+def test_a_query_that_was_planned_reads_the_same(folder: Path, text: str) -> None:
+    names = {name: f"read_file('{folder / name}.zion')" for name in ("large", "small", "many")}
+    planned = PlannedQuery(QueryRequest(parse(f"SELECT {text.format(**names)}")))
+    with planned.run() as result:
+        rows = sorted(result, key=repr)
+        read = [sum(part.block_count for part in table.parts) for table in result.tables]
+    assert (rows, max(read), result.reading.all_blocks) == asked(folder, text)
 
 
 @pytest.mark.parametrize("text", FEW)

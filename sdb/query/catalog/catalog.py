@@ -62,7 +62,7 @@ class Catalog:
         self._reading = request.reading
         self._period = request.period
         self._named = NamedTables(
-            request.root, request.at, request.tables, request.known, request.visible, request.opened
+            request.root, request.at, request.tables, request.known, request.visible
         )
         self._open: dict[tuple[str, ...], Packfile] = {}  # by the inputs that each is made of
         self._names_origins = False
@@ -140,6 +140,11 @@ class Catalog:
         finally:
             del self.tables[tables_before:]
             del self.tested[tested_before:]
+
+    def forget_scans(self) -> None:
+        """Forget what was to be read: the statement is planned anew, on the same tables."""
+        self.tables.clear()
+        self.tested.clear()
 
     def open_together(self, statement: ast.Statement) -> None:
         """Open the tables of a statement, so that they are of one moment."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.progress import Progress
     from sdb.query.catalog.blockfronts import Front
-    from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
     from sdb.query.catalog.storedtable import TableSource
     from sdb.table.catalog.handle import TableHandle
@@ -217,7 +216,6 @@ class QueryRequest:
     # name of a branch behind them
     known: Mapping[tuple[str, ...], TableSource] = field(default_factory=dict)
     visible: Visible | None = None  # the tables that it may name; it may name no file then
-    opened: OpenedTables | None = None  # tables as a plan has opened them, which it sees
     now_us: int = field(default_factory=now)  # the instant of UTCNOW()
     prune: bool = True  # whether blocks are left out where the condition cannot be TRUE
     typed: bool = True  # whether values of unknown type are wanted with their types

@@ -47,7 +47,6 @@ class NamedTables:
     * ``known``: Tables that have their own meaning here, by the parts of their names, and
       ``@`` with the name of a branch behind them.
     * ``visible``: Whether a query may name a table; all if not given.
-    * ``opened``: Tables as a plan has opened them, by names and version.
     """
 
     def __init__(
@@ -57,7 +56,6 @@ class NamedTables:
         pinned: Mapping[str, TableHandle],
         known: Mapping[tuple[str, ...], TableSource],
         visible: Visible | None = None,
-        opened: OpenedTables | None = None,
     ) -> None:
         self._visible = visible
         self._root = root
@@ -66,7 +64,7 @@ class NamedTables:
         self._known = known
         self._withs: list[str] = []
         self._heads: dict[tuple[str, str], TableHandle | None] = {}
-        self._handles: OpenedTables = dict(opened or {})
+        self._handles: OpenedTables = {}
         self._names: dict[TableName, list[tuple[str, str]]] = {}
         self._read: dict[tuple[object, ...], TableSource | None] = {}
         self._meant: dict[TableName, tuple[TableSource, ...]] = {}

@@ -37,62 +37,86 @@ def run(
     typed: bool = True,
     native: bool = True,
 ) -> Execution:
-    """Run a statement.
+    """Run a statement, see :class:`StatementPlan`.
+
+    * ``threads``: Number of threads; 0 for as many as there are cores.
+    """
+    plan = StatementPlan(statement, datasets=datasets, typed=typed, native=native)
+    return plan.run(threads, memory_bytes)
+
+
+class StatementPlan:
+    """What answers a statement: chosen, and not run; it runs once.
 
     * ``statement``: What the parser made of the query, parameters bound.
     * ``datasets``: Opens the tables of the query, see
       :data:`sdb.query.catalog.dataset.OpenDataset`.
-    * ``threads``: Number of threads; 0 for as many as there are cores.
     * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
     * ``native``: Whether scans answer on their own what they can.
 
-    Raises `QueryError` if the query cannot be planned or run.
+    Raises `QueryError` if the query cannot be planned; so do its methods.
     """
 
-    def translated() -> Translation:
-        from sdb.query.duckdb_sql.statement import translate
-
-        scan = None if chosen is None else chosen.scan
-        opened: OpenDataset = tried if scan is None else lambda *_: scan.dataset
-        with _inside(statement):
-            return translate(statement, datasets=opened, holds=holds, typed=typed)
-
-    # What was opened to see whether a scan suffices is not opened again.
-    tried = _Tried(datasets)
-    with _inside(statement):
-        chosen = None
+    def __init__(
+        self,
+        statement: ast.Statement,
+        *,
+        datasets: OpenDataset,
+        typed: bool = True,
+        native: bool = True,
+    ) -> None:
+        self._statement, self._typed = statement, typed
+        # What was opened to see whether a scan suffices is not opened again.
+        self._tried = _Tried(datasets)
+        self._chosen: Operation | None = None
+        self._translation: Translation | None = None
         if native:
-            chosen = choose(statement, tried.open, typed=typed, schema_of=_schema_of(datasets))
-    if statement.explain is not None:
-        return _explained(statement, translated(), chosen)
-    if isinstance(chosen, Count):
-        return _counted(chosen)
-    if isinstance(chosen, Constants | HashAggregate):
-        from_metadata = told_by_metadata(chosen)
-        if from_metadata is not None:
-            return from_metadata
-        # What is constant is nothing that a scan finds out.
-        chosen = None if isinstance(chosen, Constants) or chosen.has_constants else chosen
-    if chosen is None:
-        return _executed(translated(), threads, memory_bytes)
+            schema_of = _schema_of(datasets)
+            with _inside(statement):
+                self._chosen = choose(statement, self._tried.open, typed=typed, schema_of=schema_of)
 
-    def engine() -> Execution:
-        return _executed(translated(), threads, memory_bytes, chosen.columns)
+    def open_tables(self) -> None:
+        """Open the tables that the statement reads, as far as running it needs them."""
+        if self._chosen is None:
+            self._translated()
+        else:
+            with _inside(self._statement):
+                self._chosen.scan.dataset  # noqa: B018 - opened when it is first asked for
 
-    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
-
-
-def open_tables(statement: ast.Statement, *, datasets: OpenDataset) -> None:
-    """Open the tables that a statement reads, as far as running it needs them; no row is read."""
-    tried = _Tried(datasets)
-    with _inside(statement):
-        chosen = choose(statement, tried.open, schema_of=_schema_of(datasets))
+    def run(self, threads: int, memory_bytes: int | None) -> Execution:
+        """Run it, see :func:`run`."""
+        chosen = self._chosen
+        if self._statement.explain is not None:
+            return _explained(self._statement, self._translated(), chosen)
+        if isinstance(chosen, Count):
+            return _counted(chosen)
+        if isinstance(chosen, Constants | HashAggregate):
+            from_metadata = told_by_metadata(chosen)
+            if from_metadata is not None:
+                return from_metadata
+            # What is constant is nothing that a scan finds out.
+            if isinstance(chosen, Constants) or chosen.has_constants:
+                chosen = self._chosen = None
         if chosen is None:
+            return _executed(self._translated(), threads, memory_bytes)
+        columns = chosen.columns
+
+        def engine() -> Execution:
+            return _executed(self._translated(), threads, memory_bytes, columns)
+
+        return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
+
+    def _translated(self) -> Translation:
+        if self._translation is None:
             from sdb.query.duckdb_sql.statement import translate
 
-            translate(statement, datasets=tried, holds=holds, typed=True)
-        else:
-            chosen.scan.dataset  # noqa: B018 - opened when it is first asked for
+            scan = None if self._chosen is None else self._chosen.scan
+            opened: OpenDataset = self._tried if scan is None else lambda *_: scan.dataset
+            with _inside(self._statement):
+                self._translation = translate(
+                    self._statement, datasets=opened, holds=holds, typed=self._typed
+                )
+        return self._translation
 
 
 def _schema_of(datasets: OpenDataset) -> SchemaOf:

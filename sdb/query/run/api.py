@@ -27,7 +27,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sdb import bounds, notes
+from sdb.cancellation import CancelledError
 from sdb.packfile.inputs.rawreading import RawReading, check_action
 from sdb.progress import silent
 from sdb.query.analyze import dialects
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.tablescan import TableScan
     from sdb.query.catalog.views import UsedView
+    from sdb.query.exec.engine import StatementPlan
     from sdb.query.exec.execution import Execution
     from sdb.query.run.prepare import PreparedQuery
     from sdb.table.catalog.handle import TableHandle
@@ -182,15 +186,24 @@ def sql(  # noqa: PLR0913 - the command's options, by name
 
 def run(request: QueryRequest) -> Result:
     """Run a query that was parsed, see :func:`sql`."""
-    prepared = prepare(request)
+    return _run(prepare(request), None)
+
+
+def _run(prepared: PreparedQuery, known: StatementPlan | None) -> Result:
+    """Run a query.
+
+    * ``known``: Its plan, where it was planned before, and told what may be wrong with it.
+    """
     catalog, statement = prepared.catalog, prepared.statement
     execution = None
     try:
         if statement.described is not None:
+            catalog.forget_scans()
             execution = _described(statement, statement.described, catalog)
         else:
-            execution = _executed(_with_join_keys(prepared), prepared)
-            catalog.warn_absent_paths(statement, strict=request.strict)
+            execution = _executed(_with_join_keys(prepared), prepared, known)
+            if known is None:
+                catalog.warn_absent_paths(statement, strict=prepared.request.strict)
         catalog.check_cancelled()
     except BaseException:
         if execution is not None:
@@ -207,7 +220,7 @@ class QueryPlan:
     """A query that was planned, and not run."""
 
     text: str  # the statement, with its parameters, stars, views and the present written out
-    statement: ast.Statement = field(repr=False)  # the one that runs: with its views written out
+    statement: ast.Statement = field(repr=False)  # the same with its views written out
     views: list[UsedView]  # the views that it reads, also through others
     tables: list[TableScan]  # what it would read
     opened: OpenedTables  # the tables that it names, by names and the version that was asked for
@@ -217,34 +230,61 @@ class QueryPlan:
 
 
 def planned(request: QueryRequest, *, with_notes: bool = False) -> QueryPlan:
-    """Plan a query that was parsed: no row is read, and small sides of joins neither.
+    """Plan a query that was parsed, see :class:`PlannedQuery`."""
+    query = PlannedQuery(request, with_notes=with_notes)
+    query.close()
+    return query.plan
 
-    What is raised is what :func:`run` raises.
+
+class PlannedQuery:
+    """A query that was planned, with its tables open, until it runs or is closed.
+
+    No row is read for it, and small sides of joins neither. What is raised is what :func:`run`
+    raises.
 
     * ``with_notes``: Whether the notes on the answer are wanted, as far as metadata has them.
     """
-    lines: list[str] = []
-    with notes.collected() as warnings:
-        prepared = prepare(request)
-        catalog, table = prepared.catalog, prepared.statement.described
+
+    def __init__(self, request: QueryRequest, *, with_notes: bool = False) -> None:
+        lines: list[str] = []
+        known = None
+        with notes.collected() as warnings:
+            prepared = prepare(request)
+            catalog, table = prepared.catalog, prepared.statement.described
+            try:
+                if table is not None:
+                    name = table_name(table)
+                    catalog(() if name is None else (name,), None)
+                else:
+                    known, lines = _foretold(prepared, with_notes=with_notes)
+                self.plan = QueryPlan(
+                    prepared.text,
+                    prepared.whole,
+                    catalog.views,
+                    list(catalog.tables),
+                    catalog.opened,
+                    warnings,
+                    lines,
+                    prepared.depends_on_now,
+                )
+            except BaseException:
+                catalog.close()
+                raise
+        # Whoever takes it out runs or closes it: another thread may try the same.
+        self._waiting = [(prepared, known)]
+
+    def run(self) -> Result:
+        """Run it, once. Raises `CancelledError` if it was closed."""
         try:
-            if table is not None:
-                name = table_name(table)
-                catalog(() if name is None else (name,), None)
-            else:
-                lines = _foretold(prepared, with_notes=with_notes)
-            return QueryPlan(
-                prepared.text,
-                prepared.whole,
-                catalog.views,
-                catalog.tables,
-                catalog.opened,
-                warnings,
-                lines,
-                prepared.depends_on_now,
-            )
-        finally:
-            catalog.close()
+            prepared, known = self._waiting.pop()
+        except IndexError:
+            raise CancelledError("the query was closed") from None
+        return _run(prepared, known)
+
+    def close(self) -> None:
+        """Close its tables, if it does not run."""
+        with suppress(IndexError):
+            self._waiting.pop()[0].catalog.close()
 
 
 def warnings_of(plan: QueryPlan) -> list[str]:
@@ -257,16 +297,17 @@ def warnings_in(lines: Iterable[str]) -> list[str]:
     return [line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING)]
 
 
-def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> list[str]:
-    """Open the tables of a query as far as its plan needs; return notes on the answer."""
-    from sdb.query.exec import engine
+def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> tuple[StatementPlan, list[str]]:
+    """Plan a query, with its tables open; return the notes on the answer, too."""
+    from sdb.query.exec.engine import StatementPlan
     from sdb.query.exec.notes import notes_on
 
-    statement, catalog = prepared.statement, prepared.catalog
-    engine.open_tables(statement, datasets=catalog)
+    statement, catalog, request = prepared.statement, prepared.catalog, prepared.request
+    plan = StatementPlan(statement, datasets=catalog, typed=request.typed)
+    plan.open_tables()
     lines = notes_on(statement, catalog)() if with_notes else []
-    catalog.warn_absent_paths(statement, strict=prepared.request.strict)
-    return lines
+    catalog.warn_absent_paths(statement, strict=request.strict)
+    return plan, lines
 
 
 def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> Execution:
@@ -297,19 +338,21 @@ def _with_join_keys(prepared: PreparedQuery) -> ast.Statement:
     )
 
 
-def _executed(statement: ast.Statement, prepared: PreparedQuery) -> Execution:
-    """Run a statement, with notes on its answer."""
-    from sdb.query.exec import engine
+def _executed(
+    statement: ast.Statement, prepared: PreparedQuery, known: StatementPlan | None
+) -> Execution:
+    """Run a statement, with notes on its answer.
+
+    * ``known``: The plan of the query, which is that of the statement if it has no keys of joins.
+    """
+    from sdb.query.exec.engine import StatementPlan
     from sdb.query.exec.notes import notes_on
 
     request, catalog = prepared.request, prepared.catalog
-    execution = engine.run(
-        statement,
-        datasets=catalog,
-        threads=request.threads or 0,
-        memory_bytes=request.memory_bytes,
-        typed=request.typed,
-    )
+    if known is None or statement is not prepared.statement:
+        catalog.forget_scans()
+        known = StatementPlan(statement, datasets=catalog, typed=request.typed)
+    execution = known.run(request.threads or 0, request.memory_bytes)
     execution.notes = notes_on(statement, catalog)
     execution.readings = prepared.readings
     if dialects.is_by_setting(request.statement, request.dialect):

@@ -45,7 +45,7 @@ class PreparedQuery:
     @property
     def depends_on_now(self) -> bool:
         """Return whether it is another statement at another time."""
-        if self.statement.described is not None:
+        if not any(map(_may_tell_time, visitor.nodes(self.written))):
             return False
         later = check(self.written, self.request.now_us + _LATER_US)
         return printer.statement(later) != self.text
@@ -68,13 +68,17 @@ def prepare(request: QueryRequest) -> PreparedQuery:
         written = _written_out(_in_period(whole, request), catalog, strict=request.strict)
         written, readings = _with_numbers(written, catalog)
         checked = check(written, request.now_us)
-        if request.opened is None:
-            catalog.open_together(checked)
+        catalog.open_together(checked)
         catalog.check_cancelled()
     except BaseException:
         catalog.close()
         raise
     return PreparedQuery(request, catalog, whole, written, checked, readings)
+
+
+def _may_tell_time(node: ast.Node) -> bool:
+    """Return whether the value of a node can be another one at another time."""
+    return isinstance(node, ast.Cast) or (isinstance(node, ast.Call) and node.name == "UTCNOW")
 
 
 def _with_numbers(statement: ast.Statement, catalog: Catalog) -> tuple[ast.Statement, list[str]]:
