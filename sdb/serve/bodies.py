@@ -47,17 +47,18 @@ class Bodies:
         key = _key(request)
         if self._held.get(key, 0) + size > self.most_bytes:
             raise HttpError(413, f"the body is larger than {self.most_bytes:,} bytes")
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
-                await self._freed.wait_for(lambda: self._fits(key, size))
-        except TimeoutError:
-            raise HttpError(
-                429,
-                "other requests hold all the memory for bodies",
-                code="busy",
-                hint="try again in 2 s",
-                headers={"retry-after": "2"},
-            ) from None
+        if not self._fits(key, size):
+            try:
+                async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
+                    await self._freed.wait_for(lambda: self._fits(key, size))
+            except TimeoutError:
+                raise HttpError(
+                    429,
+                    "other requests hold all the memory for bodies",
+                    code="busy",
+                    hint="try again in 2 s",
+                    headers={"retry-after": "2"},
+                ) from None
         self._held[key] = self._held.get(key, 0) + size
         self.held_bytes += size
 

@@ -53,14 +53,15 @@ class Running:
         self.paused_at: float | None = None
         self._began = time.monotonic()
         self._paused_seconds = 0.0
-        self._stop = asyncio.Event()
+        self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def cancel(self, error: SdbError) -> None:
         """Make it stop; the first reason is what its client hears. Called by the loop."""
         if self.error is None:
             self.error = error
         self.cancellation.cancel(error.message)
-        self._stop.set()
+        if not self.stopped.done():
+            self.stopped.set_result(None)
 
     def check(self, *_: object) -> None:
         """Raise if it has to stop; a progress of work in its thread.
@@ -91,14 +92,10 @@ class Running:
 
         Raises `SdbError` for why it has to stop, at most a second later.
         """
-        stop = asyncio.ensure_future(self._stop.wait())
-        both: set[asyncio.Future[Any]] = {future, stop}
-        try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            if not future.done():
-                await asyncio.wait({future}, timeout=_END_SECONDS)
-        finally:
-            stop.cancel()
+        both: set[asyncio.Future[Any]] = {future, self.stopped}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not future.done():
+            await asyncio.wait({future}, timeout=_END_SECONDS)
         if self.error is not None:
             raise self.error
         return future.result()
@@ -176,8 +173,13 @@ class RunningQueries:
         running.is_done = False
         self._threads += 1
         threading.Thread(target=work, name=f"query-{running.id[:8]}", daemon=True).start()
-        task = loop.create_task(_interrupted(running, future))
-        future.add_done_callback(lambda _: task.cancel())
+
+        def interrupt(_: object) -> None:
+            task = loop.create_task(_interrupted(running, future))
+            future.add_done_callback(lambda _: task.cancel())
+
+        running.stopped.add_done_callback(interrupt)
+        future.add_done_callback(lambda _: running.stopped.remove_done_callback(interrupt))
         return future
 
     def close(self, error: SdbError) -> None:
@@ -252,8 +254,7 @@ async def _watched(running: Running, request: Request) -> None:
 
 
 async def _interrupted(running: Running, future: asyncio.Future[_T]) -> None:
-    """Interrupt a thread until it has stopped, once its query has to: it may only just begin."""
-    await running._stop.wait()  # noqa: SLF001 - of the same module
+    """Interrupt a thread of a query that has to stop, until it has: it may only just begin."""
     while not future.done():
         running.cancellation.cancel(running.cancellation.reason)
         await asyncio.sleep(_AGAIN_SECONDS)

@@ -96,7 +96,7 @@ class ServerSettings:
         if self.memory_bytes is not None:
             return self.memory_bytes
         limit = _memory_bytes()
-        rest = limit * 4 // 5 - self.body_bytes - self.kept_bytes - wanted_bytes() - _OWN_BYTES
+        rest = limit * 4 // 5 - self.body_bytes - self.kept_bytes - wanted_bytes(limit) - _OWN_BYTES
         return max(min(_LEAST_MEMORY, limit // 8), rest // max(1, self.running))
 
     @property

@@ -14,6 +14,7 @@ import sdb
 from sdb import _core
 from sdb.errors import UsageError
 from sdb.query.exec.columncache import VARIABLE, keep_columns, wanted_bytes
+from sdb.query.exec.freememory import limit_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,7 @@ def test_a_file_of_both_kinds_of_blocks_has_its_symbols(tmp_path: Path) -> None:
 
 
 def test_the_environment_says_how_much_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0 < wanted_bytes() <= 256 * MIB
+    assert 0 < wanted_bytes(limit_bytes()) <= 256 * MIB
     monkeypatch.setenv(VARIABLE, "10MiB")
     keep_columns()
     assert _core.column_cache()[0] == 10 * MIB

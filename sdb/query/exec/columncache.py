@@ -13,8 +13,10 @@ _MOST_BYTES = 256 << 20
 _PART = 8  # of the memory of the machine
 
 
-def wanted_bytes() -> int:
+def wanted_bytes(limit: int | None) -> int:
     """Return how much memory columns may take in a process that runs many queries.
+
+    * ``limit``: The most that the process may ever take; None: not known.
 
     Returns: What the environment says; else 256 MiB, or an eighth of the memory if that is less.
     Raises `UsageError` if the environment says something that is no size.
@@ -25,7 +27,6 @@ def wanted_bytes() -> int:
             return bounds.COLUMNS.read(text)
         except UsageError as error:
             raise error.within(VARIABLE) from None
-    limit = limit_bytes()
     return _MOST_BYTES if limit is None else min(_MOST_BYTES, limit // _PART)
 
 
@@ -34,4 +35,4 @@ def keep_columns() -> None:
 
     Raises `UsageError` as :func:`wanted_bytes` does.
     """
-    _core.set_column_cache(wanted_bytes())
+    _core.set_column_cache(wanted_bytes(limit_bytes()))

@@ -89,6 +89,8 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     level = [root]
     for _ in range(limit + 1):
         level = [child for node in level for child in children(node)]
+        if not level:
+            break
     return level[0] if level else None
 
 
