@@ -15,6 +15,7 @@ from sdb import _core
 from sdb.errors import UsageError
 from sdb.query.exec.columncache import VARIABLE, keep_columns, wanted_bytes
 from sdb.query.exec.freememory import limit_bytes
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +95,81 @@ def test_answers_are_the_same_with_and_without_a_cache(tmp_path: Path, algorithm
             actual = [answer(query, table, number) for number in (2, 17) for query in QUERIES]
             assert actual == wanted
             assert _core.column_cache()[1] <= most_bytes
+
+
+LEAVES = (
+    "size {op} {n}",
+    "size {op} {n}.5",
+    "size {op} -{n}",
+    "mixed {op} {n}",
+    "mixed {op} '{n}'",
+    "at {op} TIMESTAMP '2023-11-14T22:{n:02}:00Z'",
+    "p.n {op} {n}",
+    "type {op} 'b'",
+    "type IN ('a', 'c')",
+    "mixed IN (1, 2.5, TRUE)",
+    "p.t LIKE '%{n}%'",
+    "p.t ~ '{n}$'",
+    "mixed IS NULL",
+    "only1 IS MISSING",
+    "only1 = 1",
+    "mixed",
+)
+ASKED = (
+    "COUNT(*) AS n",
+    "AVG(p.n) AS x",
+    "SUM(mixed) AS x, COUNT(mixed) AS n",
+    "MAX(at) AS x",
+    "type, SUM(size) AS x",
+    "mixed, COUNT(*) AS n",
+    "only1, COUNT(DISTINCT type) AS n",
+    "id, size, mixed",
+)
+
+
+def condition(chosen: random.Random, depth: int = 0) -> str:
+    """Return a condition of any form."""
+    kind = chosen.choice(["leaf", "NOT", "AND", "OR"][: 1 if depth > 2 else 4])
+    if kind == "leaf":
+        op = chosen.choice(["=", "<>", "<", "<=", ">", ">="])
+        return chosen.choice(LEAVES).format(op=op, n=chosen.randrange(40))
+    parts = [f"({condition(chosen, depth + 1)})" for _ in range(chosen.randint(2, 3))]
+    return f"NOT {parts[0]}" if kind == "NOT" else f" {kind} ".join(parts)
+
+
+@pytest.mark.seeds
+@pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+def test_conditions_of_any_form_are_the_same_with_and_without_a_cache(
+    tmp_path: Path, algorithm: str
+) -> None:
+    chosen = random.Random(algorithm)
+    table = packed(tmp_path / "a.zion", 1, algorithm)
+    for _ in range(usual(300, 60)):
+        wanted = chosen.choice(ASKED)
+        key, comma, _ = wanted.partition(",")
+        is_group = comma and " " not in key and key != "id"
+        query = f"SELECT {wanted} FROM {{}} WHERE {condition(chosen)}"
+        query += f" GROUP BY {key}" if is_group else ""
+        _core.set_column_cache(0)
+        expected = answer(query, table, 0)
+        _core.set_column_cache(16 * MIB)
+        assert [answer(query, table, 0) for _ in range(2)] == [expected] * 2, query
+
+
+def test_symbols_of_other_packfiles_are_other_groups(tmp_path: Path) -> None:
+    # The same texts have other numbers in each: those that come first have the lowest.
+    for number, types in enumerate(("abc", "bca", "cb", "dca")):
+        kept = [{"type": each, "n": 1} for each in types * 50]
+        sdb.pack(kept, tmp_path / f"{number}.zion")
+    query = "SELECT type, COUNT(*) AS c FROM {} GROUP BY type ORDER BY type"
+    wanted = [
+        {"type": each, "c": 50 * count} for each, count in zip("abcd", (3, 3, 4, 1), strict=True)
+    ]
+    for most_bytes in (0, 16 * MIB):
+        _core.set_column_cache(most_bytes)
+        for _ in range(3):
+            assert answer(query, f"'{tmp_path}/*.zion'", 0, 1) == wanted
 
 
 @pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])

@@ -12,7 +12,7 @@ use super::keytable::{KEY_BYTES, KeyTable};
 use super::recent::{self, Recent};
 use super::totals::{Function, Scene, Total};
 use crate::error::{Error, Result};
-use crate::ion::SymbolTable;
+use crate::ion::{self, SymbolTable, kind};
 use crate::limits;
 use crate::scan::Accumulator;
 use crate::scan::plan::{Path, Plan};
@@ -120,6 +120,9 @@ pub struct Groups {
     totals: Vec<Total>,
     bytes: usize,
     recent: Recent,
+    /// For each symbol of the table in force the number of the group of which it is the only key, plus 1; 0: it was
+    /// not met.
+    symbols: Vec<u32>,
     scratch: Vec<u8>,
     /// Bytes of the keys that were made, kept or not: short rows can stand for long ones.
     read: usize,
@@ -132,8 +135,16 @@ impl Groups {
     }
 
     fn empty(places: Arc<Places>) -> Self {
-        let (keys, recent, scratch) = (KeyTable::default(), Recent::default(), Vec::new());
-        let mut groups = Self { places, keys, totals: Vec::new(), bytes: 0, recent, scratch, read: 0 };
+        let mut groups = Self {
+            places,
+            keys: KeyTable::default(),
+            totals: Vec::new(),
+            bytes: 0,
+            recent: Recent::default(),
+            symbols: Vec::new(),
+            scratch: Vec::new(),
+            read: 0,
+        };
         if groups.places.keys.is_empty() {
             groups.number();
         }
@@ -153,6 +164,9 @@ impl Groups {
             [(node, _)] => node,
             _ => return self.group_of_keys(data, table, slots),
         };
+        if let Some(value) = slots[node].as_ref().filter(|value| value.header.kind == kind::SYMBOL) {
+            return self.group_of_symbol(data, table, slots, value);
+        }
         let raw = match &slots[node] {
             Some(value) => recent::raw(data, value),
             None => self.places.keeps.then_some(recent::NULL),
@@ -164,6 +178,27 @@ impl Groups {
         let number = self.group_of_keys(data, table, slots)?;
         if let Some(number) = number {
             self.recent.put(raw, number);
+        }
+        Ok(number)
+    }
+
+    /// The same where the only key is a symbol, or a null of that type.
+    fn group_of_symbol(
+        &mut self,
+        data: &[u8],
+        table: &SymbolTable,
+        slots: &[Option<Value>],
+        value: &Value,
+    ) -> Result<Option<usize>> {
+        let id = if value.header.is_null() { u64::MAX } else { ion::magnitude(value.body(data), value.at)? };
+        let at = usize::try_from(id).unwrap_or(usize::MAX);
+        if let Some(number) = self.symbols.get(at).and_then(|number| number.checked_sub(1)) {
+            return Ok(Some(number as usize));
+        }
+        let number = self.group_of_keys(data, table, slots)?;
+        if let Some(number) = number.filter(|_| id < u64::from(table.max_id())) {
+            self.symbols.resize(table.max_id() as usize, 0);
+            self.symbols[at] = number as u32 + 1;
         }
         Ok(number)
     }
@@ -244,6 +279,12 @@ impl Groups {
 }
 
 impl Accumulator for Groups {
+    fn sync(&mut self, is_new: bool) {
+        if is_new {
+            self.symbols.clear();
+        }
+    }
+
     fn each_filtered(&self, visit: &mut impl FnMut(usize)) {
         for filter in self.places.calls.iter().filter_map(|call| call.filter.as_ref()) {
             filter.each(&mut |&node| visit(node));
@@ -270,7 +311,9 @@ impl Accumulator for Groups {
     }
 
     fn take(&mut self) -> Self {
-        let fresh = Self::empty(Arc::clone(&self.places));
+        let mut fresh = Self::empty(Arc::clone(&self.places));
+        std::mem::swap(&mut fresh.symbols, &mut self.symbols);
+        fresh.symbols.clear();
         std::mem::replace(self, fresh)
     }
 
@@ -315,7 +358,6 @@ mod tests {
     use arrow_array::{Array, ArrayRef, RecordBatch};
 
     use super::*;
-    use crate::ion;
     use crate::scan::plan::{Lane, Letter, Step};
 
     const ALL: [Function; 7] = [

@@ -154,6 +154,13 @@ impl Total {
             return Ok(0);
         }
         let Some(value) = value else { return Ok(0) };
+        if let Self::Whole(sum, count) = self
+            && let Some(small) = value.small(scene.data)
+            && let Some(more) = sum.checked_add(small)
+        {
+            (*sum, *count) = (more, *count + 1);
+            return Ok(0);
+        }
         match self {
             Self::Count(count) => *count += 1,
             Self::Distinct(keys) => {

@@ -130,7 +130,7 @@ fn longer_extent(data: &[u8], at: usize) -> (usize, usize) {
 
 /// What is wrong with the header at `at`.
 #[cold]
-fn bad_header(data: &[u8], at: usize) -> Error {
+pub(crate) fn bad_header(data: &[u8], at: usize) -> Error {
     let Some(&first) = data.get(at) else {
         return Error::corrupt("ion", at, "a value was expected, the data ends");
     };

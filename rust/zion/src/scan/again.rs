@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::accumulator::Accumulator;
-use super::cache::{CACHE, Chunk};
-use super::cached::{Part, Wanted};
+use super::cache::{CACHE, Chunk, Column};
+use super::cached::Wanted;
 use super::plan::Plan;
+use super::truths;
 use super::walk::Walker;
 use super::worker::{Ask, Seen, Worker};
 use crate::block::runs::Job;
@@ -22,11 +23,11 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(chunk: &'a Chunk, wanted: &Wanted, part: Part) -> Self {
+    /// Those that are needed of rows that pass.
+    fn of(chunk: &'a Chunk, wanted: &Wanted) -> Self {
         let mut rows = Self { data: Vec::new(), columns: Vec::new() };
-        let all = chunk.columns.iter().zip(&wanted.nodes).zip(&wanted.tested);
-        for ((column, &node), _) in all.filter(|(_, is_tested)| !part.leaves_out(**is_tested)) {
-            if let Some(column) = column {
+        for ((column, &node), &is_shown) in chunk.columns.iter().zip(&wanted.nodes).zip(&wanted.shown) {
+            if let Some(column) = column.as_ref().filter(|_| is_shown) {
                 rows.columns.push((node, rows.data.len(), &column.ends));
                 rows.data.extend_from_slice(&column.data);
             }
@@ -99,27 +100,17 @@ impl<A: Accumulator> Worker<A> {
         if Self::is_excluded(plan, wanted, chunk) {
             return Ok(true);
         }
-        if plan.predicate.is_none() || chunk.columns.iter().zip(&wanted.tested).any(lacks) {
+        let Some(predicate) = plan.predicate.as_ref() else { return Ok(false) };
+        if chunk.columns.iter().zip(&wanted.tested).any(lacks) {
             return Ok(false);
         }
-        self.take_symbols(&chunk.table);
-        let rows = Rows::of(chunk, wanted, Part::Tested);
-        self.walker.begin(plan);
-        for row in 0..chunk.rows {
-            rows.show(row, &mut self.walker.slots)?;
-            if self.walker.admits(plan, &rows.data, &chunk.table)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        truths::mark(predicate, chunk, wanted, &mut self.passes)?;
+        Ok(!self.passes.contains(&true))
     }
 
     /// Whether what is known of the columns of a chunk rules out that a row passes.
     fn is_excluded(plan: &Plan, wanted: &Wanted, chunk: &Chunk) -> bool {
-        let extremes = |node: usize| {
-            let at = wanted.nodes.iter().position(|&known| known == node)?;
-            chunk.columns[at].as_ref()?.extremes()
-        };
+        let extremes = |node: usize| truths::column(chunk, wanted, node)?.extremes();
         plan.predicate.as_ref().is_some_and(|predicate| predicate.excludes(&extremes))
     }
 
@@ -148,60 +139,91 @@ impl<A: Accumulator> Worker<A> {
         }
         self.take_symbols(&chunk.table);
         let ask = Ask { first: self.locate(job, number)?, limit: limit.min(marked.unwrap_or(limit)) };
-        let passes = marked.is_some().then_some(&self.passes[..]);
-        let rows = Rows::of(chunk, wanted, Part::All);
-        let seen = match passes {
-            None if self.walker.is_tally => tally(&mut self.walker, (chunk, &rows), ask.limit),
-            _ => emit(&mut self.walker, plan, (chunk, &rows), ask, passes),
-        };
-        seen.map_err(|error| match error {
+        self.add_again(plan, wanted, chunk, ask, marked.is_some()).map_err(|error| match error {
             Error::Corrupt { message, .. } => {
                 Error::corrupt("ion", job.position.offset, format!("chunk {number}: {message}"))
             }
             other => other,
         })
     }
+
+    /// Adds the rows of a chunk that pass the predicate, or those that are marked.
+    fn add_again(
+        &mut self,
+        plan: &Plan,
+        wanted: &Wanted,
+        chunk: &Chunk,
+        ask: Ask,
+        is_marked: bool,
+    ) -> Result<Seen> {
+        if let Some(predicate) = plan.predicate.as_ref().filter(|_| !is_marked) {
+            truths::mark(predicate, chunk, wanted, &mut self.passes)?;
+        } else if !is_marked {
+            self.passes.clear();
+            self.passes.resize(chunk.rows, true);
+        }
+        let mut shown = wanted.nodes.iter().zip(&wanted.shown).filter(|(_, is_shown)| **is_shown);
+        let node = shown.next().map_or(0, |(&node, _)| node);
+        let is_one = shown.next().is_none() && plan.levels.len() == 1;
+        let passes = &self.passes[..];
+        match &mut self.walker.accumulator {
+            Some(accumulator) if is_one && accumulator.is_about(node) => {
+                tally(accumulator, truths::column(chunk, wanted, node), chunk, passes, ask.limit)
+            }
+            _ => emit(&mut self.walker, plan, (chunk, &Rows::of(chunk, wanted)), ask, passes),
+        }
+    }
 }
 
-/// Adds the rows of a chunk where all is about one path of them, see [`super::tally`].
+/// Adds the rows of a chunk that passed where all is about one path of them, see [`super::tally`].
 fn tally<A: Accumulator>(
-    walker: &mut Walker<A>,
-    (chunk, rows): (&Chunk, &Rows<'_>),
+    accumulator: &mut A,
+    column: Option<&Column>,
+    chunk: &Chunk,
+    passes: &[bool],
     limit: u64,
 ) -> Result<Seen> {
-    let Walker { accumulator: Some(accumulator), slots, .. } = walker else { return Ok(Seen::default()) };
-    let some = chunk.rows.min(usize::try_from(limit).unwrap_or(usize::MAX));
-    let node = rows.columns.first().map_or(0, |&(node, ..)| node);
-    for row in 0..some {
-        rows.show(row, slots)?;
-        if let Some(value) = &slots[node] {
-            accumulator.add_value(&rows.data, &chunk.table, value)?;
+    let mut seen = Seen::default();
+    let mut start = 0;
+    for (row, &passes) in passes.iter().enumerate() {
+        let end = column.map_or(0, |column| column.ends[row] as usize);
+        let range = std::mem::replace(&mut start, end)..end;
+        seen.rows += 1;
+        if !passes {
+            continue;
+        }
+        if let Some(column) = column
+            && let Some(value) = column.value_in(range)?
+        {
+            accumulator.add_value(&column.data, &chunk.table, &value)?;
         }
         accumulator.add_row();
+        seen.out += 1;
+        if seen.out >= limit {
+            break;
+        }
     }
-    Ok(Seen { rows: some as u64, out: some as u64 })
+    Ok(seen)
 }
 
-/// Adds the rows of a chunk; those that passed, if that is known.
+/// Adds the rows of a chunk that passed.
 fn emit<A: Accumulator>(
     walker: &mut Walker<A>,
     plan: &Plan,
     (chunk, rows): (&Chunk, &Rows<'_>),
     ask: Ask,
-    passes: Option<&[bool]>,
+    passes: &[bool],
 ) -> Result<Seen> {
     let mut seen = Seen::default();
     walker.begin(plan);
     for row in 0..chunk.rows {
         seen.rows += 1;
-        if passes.is_some_and(|passes| passes.get(row) != Some(&true)) {
+        if passes.get(row) != Some(&true) {
             continue;
         }
         rows.show(row, &mut walker.slots)?;
-        if passes.is_some() || walker.admits(plan, &rows.data, &chunk.table)? {
-            let number = ask.first + row as i64;
-            seen.out += walker.emit(plan, &rows.data, &chunk.table, number, ask.limit - seen.out)?;
-        }
+        let number = ask.first + row as i64;
+        seen.out += walker.emit(plan, &rows.data, &chunk.table, number, ask.limit - seen.out)?;
         if seen.out >= ask.limit {
             break;
         }

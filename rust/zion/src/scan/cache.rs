@@ -45,10 +45,21 @@ impl Column {
     #[inline]
     pub(super) fn value(&self, row: usize) -> Result<Option<Value>> {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        if start == self.ends[row] as usize {
+        self.value_in(start..self.ends[row] as usize)
+    }
+
+    /// What lies between two places.
+    #[allow(clippy::inline_always, reason = "its six words would go through memory")]
+    #[inline(always)]
+    pub(super) fn value_in(&self, range: Range<usize>) -> Result<Option<Value>> {
+        let at = range.start;
+        if range.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Value { at: start, header: ion::header(&self.data, start)? }))
+        match ion::look(&self.data, at) {
+            Some(header) => Ok(Some(Value { at, header })),
+            None => Err(ion::bad_header(&self.data, at)),
+        }
     }
 
     /// The least and the greatest of its times and numbers, found when a condition first asks; none if a value is

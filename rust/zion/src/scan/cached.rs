@@ -18,6 +18,8 @@ pub(super) struct Wanted {
     pub(super) paths: Vec<Path>,
     /// Which of them the predicate needs.
     pub(super) tested: Vec<bool>,
+    /// Which of them are needed of rows that pass.
+    pub(super) shown: Vec<bool>,
 }
 
 impl Wanted {
@@ -31,17 +33,17 @@ impl Wanted {
         if let Some(predicate) = &plan.predicate {
             predicate.each(&mut |&node| tested.push(node));
         }
-        let found = plan.paths().into_iter().enumerate().filter_map(|(node, path)| {
-            let is_tested = tested.contains(&node);
-            (is_tested || shown.contains(&node)).then(|| (node, Path::from(path), is_tested))
-        });
-        let (mut nodes, mut paths, mut marks) = (Vec::new(), Vec::new(), Vec::new());
-        for (node, path, is_tested) in found {
-            nodes.push(node);
-            paths.push(path);
-            marks.push(is_tested);
+        let mut all = Self { nodes: Vec::new(), paths: Vec::new(), tested: Vec::new(), shown: Vec::new() };
+        for (node, path) in plan.paths().into_iter().enumerate() {
+            let (is_tested, is_shown) = (tested.contains(&node), shown.contains(&node));
+            if is_tested || is_shown {
+                all.nodes.push(node);
+                all.paths.push(Path::from(path));
+                all.tested.push(is_tested);
+                all.shown.push(is_shown);
+            }
         }
-        (!nodes.is_empty()).then_some(Self { nodes, paths, tested: marks })
+        (!all.nodes.is_empty()).then_some(all)
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) mod predicate;
 mod render;
 mod request;
 mod tally;
+mod truths;
 pub mod typed;
 mod walk;
 mod worker;

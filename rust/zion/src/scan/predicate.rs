@@ -170,24 +170,34 @@ impl Predicate<usize> {
             | Self::Like(at, _)
             | Self::Matches(at, _) => *at,
         };
-        let found = row.slots.get(at).and_then(Option::as_ref);
+        self.decide(row.data, row.table, row.slots.get(at).and_then(Option::as_ref))
+    }
+
+    /// Whether a condition on one place is true of what was found there; none if that cannot be said.
+    pub(crate) fn decide(
+        &self,
+        data: &[u8],
+        table: &SymbolTable,
+        found: Option<&Value>,
+    ) -> Result<Option<bool>> {
+        let compare = |value, op, constant| compare((data, table), value, op, constant);
         if let Self::Is(_, mask) = self {
             let bit = found.map_or(Ok(bits::MISSING), Value::type_bit)?;
             return Ok(Some(mask & bit != 0));
         }
         let Some(value) = found else { return Ok(None) };
         match self {
-            Self::Compare(_, op, constant) => compare(row, value, *op, constant),
+            Self::Compare(_, op, constant) => compare(value, *op, constant),
             Self::In(_, constants) => {
                 for constant in constants {
-                    if compare(row, value, Op::Equal, constant)? == Some(true) {
+                    if compare(value, Op::Equal, constant)? == Some(true) {
                         return Ok(Some(true));
                     }
                 }
                 Ok(Some(false))
             }
-            Self::Like(_, pattern) => Ok(value.text(row.data, row.table)?.map(|text| pattern.matches(&text))),
-            Self::Matches(_, regex) => Ok(value.text(row.data, row.table)?.map(|text| regex.is_match(&text))),
+            Self::Like(_, pattern) => Ok(value.text(data, table)?.map(|text| pattern.matches(&text))),
+            Self::Matches(_, regex) => Ok(value.text(data, table)?.map(|text| regex.is_match(&text))),
             _ => Ok(None),
         }
     }
@@ -206,13 +216,18 @@ fn connect(all: &[Predicate<usize>], row: &Row<'_>, deciding: bool) -> Result<Op
     Ok(known.then_some(!deciding))
 }
 
-fn compare(row: &Row<'_>, value: &Value, op: Op, constant: &Constant) -> Result<Option<bool>> {
+fn compare(
+    (data, table): (&[u8], &SymbolTable),
+    value: &Value,
+    op: Op,
+    constant: &Constant,
+) -> Result<Option<bool>> {
     let ordering = match constant {
         Constant::Null => value.header.is_null().then_some(Ordering::Equal),
         Constant::Bool(constant) => value.boolean().map(|value| value.cmp(constant)),
-        Constant::Number(constant) => value.number(row.data)?.map(|value| order(value, *constant)),
-        Constant::Text(constant) => value.text(row.data, row.table)?.map(|text| texts(op, &text, constant)),
-        Constant::Time(constant) => value.time(row.data)?.map(|us| us.cmp(constant)),
+        Constant::Number(constant) => value.number(data)?.map(|value| order(value, *constant)),
+        Constant::Text(constant) => value.text(data, table)?.map(|text| texts(op, &text, constant)),
+        Constant::Time(constant) => value.time(data)?.map(|us| us.cmp(constant)),
     };
     let Some(ordering) = ordering else {
         // Values of different types are different, but neither is less.
@@ -229,7 +244,9 @@ fn compare(row: &Row<'_>, value: &Value, op: Op, constant: &Constant) -> Result<
     Ok(Some(holds(op, ordering)))
 }
 
-fn holds(op: Op, ordering: Ordering) -> bool {
+/// Whether a comparison is true of what is in this order.
+#[inline]
+pub(super) fn holds(op: Op, ordering: Ordering) -> bool {
     match op {
         Op::Equal => ordering.is_eq(),
         Op::Unequal => ordering.is_ne(),

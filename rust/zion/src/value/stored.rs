@@ -93,6 +93,21 @@ impl Value {
         }))
     }
 
+    /// The number, if it is an integer of at most 7 bytes, as nearly all are.
+    #[inline]
+    pub(crate) fn small(&self, data: &[u8]) -> Option<i64> {
+        let body = self.body(data);
+        if self.header.is_null() || body.len() > 7 {
+            return None;
+        }
+        let magnitude = ion::magnitude(body, self.at).ok()? as i64;
+        match self.header.kind {
+            kind::UINT => Some(magnitude),
+            kind::NEGINT => Some(-magnitude),
+            _ => None,
+        }
+    }
+
     /// The boolean, if it is one.
     #[inline]
     pub(crate) fn boolean(&self) -> Option<bool> {
