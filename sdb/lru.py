@@ -88,6 +88,11 @@ class LruCache(Generic[_Key, _Value]):
         """Return the number of entries."""
         return len(self._entries)
 
+    @property
+    def total_bytes(self) -> int:
+        """The bytes of all values together."""
+        return self._bytes
+
     def _forget(self, key: _Key) -> None:
         entry = self._entries.pop(key, None)
         if entry is not None:

@@ -160,8 +160,8 @@ def test_conditions_of_any_form_are_the_same_with_and_without_a_cache(
 def test_symbols_of_other_packfiles_are_other_groups(tmp_path: Path) -> None:
     # The same texts have other numbers in each: those that come first have the lowest.
     for number, types in enumerate(("abc", "bca", "cb", "dca")):
-        kept = [{"type": each, "n": 1} for each in types * 50]
-        sdb.pack(kept, tmp_path / f"{number}.zion")
+        of_file = [{"type": each, "n": 1} for each in types * 50]
+        sdb.pack(of_file, tmp_path / f"{number}.zion")
     query = "SELECT type, COUNT(*) AS c FROM {} GROUP BY type ORDER BY type"
     wanted = [
         {"type": each, "c": 50 * count} for each, count in zip("abcd", (3, 3, 4, 1), strict=True)

@@ -3,6 +3,7 @@
 ==============  ==================================================
 ``blocks``      blocks of an open packfile
 ``ahead``       blocks over a network, before a scan asks for them
+``keptblocks``  blocks of a network that stay between queries
 ``resolve``     paths, URLs, patterns and folders to packfiles
 ``manifest``    folders that jobs with many writers fill
 ``arrow``       rows as Arrow tables and streams

@@ -51,12 +51,21 @@ _FEW_FILES = 64
 """Most packfiles of which statistics are read only to know what values a path has."""
 
 
-def _identified(pack: Packfile, read: Callable[[int], object]) -> Callable[[int], object]:
+def _identified(pack: Packfile, read: Callable[[int], Any]) -> Callable[[int], object]:
     """Return what gives blocks with their identities, where they have one."""
+    from sdb.packfile.read import keptblocks
 
     def identified(number: int) -> object:
-        block, identity = read(number), pack.identity(number)
-        return (block, identity) if identity else block
+        identity = pack.identity(number)
+        if not identity:
+            return read(number)
+        if not pack.is_remote:
+            return read(number), identity
+        block = keptblocks.kept(identity)
+        if block is None:
+            block = read(number)
+            keptblocks.put(identity, block)
+        return block, identity
 
     return identified
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from sdb import _core, bounds
+from sdb import bounds
 from sdb.errors import UsageError
+from sdb.packfile.read import keptblocks
 from sdb.query.exec.freememory import limit_bytes
 
 VARIABLE = "SDB_COLUMN_CACHE"
@@ -31,8 +32,8 @@ def wanted_bytes(limit: int | None) -> int:
 
 
 def keep_columns() -> None:
-    """Keep decoded columns from now on, for all queries of this process.
+    """Keep decoded columns, and blocks of remote packfiles, for all queries of this process.
 
     Raises `UsageError` as :func:`wanted_bytes` does.
     """
-    _core.set_column_cache(wanted_bytes(limit_bytes()))
+    keptblocks.keep(wanted_bytes(limit_bytes()))

@@ -46,7 +46,7 @@ def run(
 
 
 class StatementPlan:
-    """What answers a statement: chosen, and not run; it runs once.
+    """A statement with the scan or SQL that answers it, which runs once.
 
     * ``statement``: What the parser made of the query, parameters bound.
     * ``datasets``: Opens the tables of the query, see

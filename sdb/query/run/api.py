@@ -270,7 +270,7 @@ class PlannedQuery:
             except BaseException:
                 catalog.close()
                 raise
-        # Whoever takes it out runs or closes it: another thread may try the same.
+        # Taken out by the thread that runs or closes it: another one may try the same.
         self._waiting = [(prepared, known)]
 
     def run(self) -> Result:
