@@ -228,17 +228,17 @@ def _write_page(
 ) -> int:
     from html import escape
 
-    from sdb.query.result.lines import cells
-    from sdb.query.result.outputs import PAGE_END, page_head, page_rows
+    from sdb import _core
+    from sdb.query.result.outputs import PAGE_END, page_head, visible
 
     lines = _each(result)
     first = list(islice(lines, rows))
     is_cut = next(lines, None) is not None
     columns = _columns(result, first)
     output.write(page_head(columns, result.text))
+    table = _core.TextTable("html")
     for line in first:
-        row = cells(line.decode())
-        output.write(page_rows([[row.get(name, "") for name in columns]]))
+        output.write(visible(table.rows(table.cells(line), columns)))
     counted = f"{len(first):,} rows" + (", and there are more" if is_cut else "")
     said = [counted, *result.notes, *warnings()]
     output.write(PAGE_END + "".join(f"<p>{escape(line)}</p>\n" for line in said).encode())

@@ -18,7 +18,7 @@ from sdb import errors, ion
 from sdb.query.analyze import types
 from sdb.query.exec.execution import Execution as Rows
 from sdb.query.plan.scans import Column
-from sdb.query.result.lines import Number, cells, lines, parse, text
+from sdb.query.result.lines import Number, lines, parse, text
 from sdb.query.result.replay import Replay
 from sdb.query.result.result import Result
 from sdb.view.grid import grid
@@ -353,20 +353,6 @@ def test_a_grid_keeps_to_its_width() -> None:
 def test_the_package_offers_queries() -> None:
     assert callable(sdb.sql)
     assert callable(sdb.register)
-
-
-def test_cells_of_a_line_are_texts_as_printed() -> None:
-    line = '{"a": +Inf, "b": [-Inf, NaN, "+Inf"], "c": "Inf", "d": null, "e": 1.50, "f": {}}'
-    assert cells(line) == {
-        "a": "+Inf",
-        "b": '[-Inf, NaN, "+Inf"]',
-        "c": "Inf",
-        "d": "",
-        "e": "1.50",
-        "f": "{}",
-    }
-    assert cells('{"\\u00e9": "\\n", "": [1,  2]}') == {"\u00e9": "\n", "": "[1,  2]"}
-    assert cells("{}") == {}
 
 
 def test_html_says_of_how_many_rows_the_first_are_shown(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<groups::ArrowTable>()?;
     module.add_class::<lane_scan::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
+    module.add_class::<render::TextTable>()?;
     module.add_class::<search::Matcher>()?;
     module.add_class::<ribbon::RibbonSlices>()?;
     module.add_class::<statistics::BlockStatistics>()?;
@@ -93,8 +94,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::call_function, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
-    module.add_function(wrap_pyfunction!(render::render_text, module)?)?;
-    module.add_function(wrap_pyfunction!(render::text_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_table, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(search::is_common_regex, module)?)?;
     module.add_function(wrap_pyfunction!(source::column_cache, module)?)?;

@@ -1,4 +1,5 @@
-//! `render_json` and `render_ion`: lanes of any Arrow stream as lines of JSON, or as structs of Ion.
+//! `render_json`, `render_table` and `render_ion`: lanes of any Arrow stream as lines of JSON, as rows of a table of text,
+//! or as structs of Ion. `TextTable`: lines of JSON as a table of text.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zion::Result;
 use zion::json::sink::Sink;
+use zion::json::table::{Table, TextTable as Lines};
 use zion::scan::{IonRows, Letter, Member, Page, Renderer};
-use zion::unpack::{Table, TextRows};
 
 use crate::errors::to_py;
 use crate::ffi;
@@ -37,13 +38,15 @@ struct State {
 /// The rows that wait to be handed out.
 enum Output {
     Json(Sink),
+    /// With the value that is printed before it is a cell.
+    Table(Table, Sink, Sink),
     Ion(Box<IonRows>),
 }
 
 impl Output {
     fn len(&self) -> usize {
         match self {
-            Self::Json(sink) => sink.len(),
+            Self::Json(sink) | Self::Table(_, _, sink) => sink.len(),
             Self::Ion(rows) => rows.len(),
         }
     }
@@ -51,6 +54,7 @@ impl Output {
     fn row(&mut self, renderer: &Renderer, page: &Page, row: usize) -> Result<()> {
         match self {
             Self::Json(sink) => renderer.row(page, row, sink),
+            Self::Table(table, scratch, sink) => renderer.table_row(*table, page, row, scratch, sink)?,
             Self::Ion(rows) => renderer.ion_row(page, row, rows)?,
         }
         Ok(())
@@ -58,7 +62,7 @@ impl Output {
 
     fn take(&mut self) -> Vec<u8> {
         match self {
-            Self::Json(sink) => {
+            Self::Json(sink) | Self::Table(_, _, sink) => {
                 let text = sink.as_slice().to_vec();
                 sink.truncate(0);
                 text
@@ -85,38 +89,55 @@ pub fn render_ion(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<Rende
     render(stream, columns, Output::Ion(Box::default()))
 }
 
-/// Lines of CSV, TSV or Markdown of lines of JSON that `render_json` gives, with a cell for each of some names.
+/// Rows of a table of text: CSV, TSV, Markdown or HTML, with a column for each member.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-pub fn render_text<'py>(
-    py: Python<'py>,
-    lines: &[u8],
-    names: Vec<String>,
-    format: &str,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let table = match format {
-        "csv" => Table::Delimited(b','),
-        "tsv" => Table::Delimited(b'\t'),
-        "markdown" => Table::Markdown,
-        _ => return Err(to_py(zion::Error::argument(format!("no table of text: {format}")))),
-    };
-    let text = py.detach(|| {
-        let mut out = Sink::default();
-        TextRows::new(table, &names).rows(lines, &mut out).map(|()| out)
-    });
-    Ok(PyBytes::new(py, text.map_err(to_py)?.as_slice()))
+pub fn render_table(stream: &Bound<'_, PyAny>, columns: Columns, format: &str) -> PyResult<RenderedRows> {
+    let table = Table::from_name(format).map_err(to_py)?;
+    render(stream, columns, Output::Table(table, Sink::default(), Sink::default()))
 }
 
-/// The names of members of lines of JSON behind those that are known, in the order of their appearance.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-pub fn text_columns(py: Python<'_>, lines: &[u8], known: Vec<String>) -> PyResult<Vec<String>> {
-    let rows = py.detach(|| {
-        let mut rows = TextRows::new(Table::Markdown, &known);
-        rows.note(lines).map(|()| rows)
-    });
-    let rows = rows.map_err(to_py)?;
-    Ok(rows.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+/// A table of text of lines of JSON, whose columns are known when all lines were read.
+#[pyclass(module = "sdb._core")]
+pub struct TextTable {
+    lines: Lines,
+    /// Memory that is used again.
+    out: Sink,
+}
+
+#[pymethods]
+impl TextTable {
+    #[new]
+    fn new(format: &str) -> PyResult<Self> {
+        Ok(Self { lines: Lines::new(Table::from_name(format).map_err(to_py)?), out: Sink::default() })
+    }
+
+    /// The cells of lines, for `rows`.
+    fn cells<'py>(&mut self, py: Python<'py>, lines: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let Self { lines: table, out } = self;
+        out.truncate(0);
+        py.detach(|| table.cells(lines, out)).map_err(to_py)?;
+        Ok(PyBytes::new(py, out.as_slice()))
+    }
+
+    /// The names of members so far, in the order of their appearance.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.lines.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// Rows of cells with columns of some names, in their order.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    fn rows<'py>(
+        &mut self,
+        py: Python<'py>,
+        cells: &[u8],
+        names: Vec<String>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Self { lines: table, out } = self;
+        out.truncate(0);
+        py.detach(|| table.rows(cells, &names, out)).map_err(to_py)?;
+        Ok(PyBytes::new(py, out.as_slice()))
+    }
 }
 
 fn render(stream: &Bound<'_, PyAny>, columns: Columns, output: Output) -> PyResult<RenderedRows> {

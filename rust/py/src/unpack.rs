@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zion::block::rows::TimeFilter;
 use zion::codec::Algorithm;
+use zion::json::table::Table;
 use zion::unpack::{Format, Request, Unpack};
 use zion::{Error, Result};
 
@@ -39,8 +40,7 @@ fn request(
         "csv" | "tsv" if fields.is_none() => {
             return Err(Error::argument(format!("format {format:?} needs fields")));
         }
-        "csv" => Format::Cells(b','),
-        "tsv" => Format::Cells(b'\t'),
+        "csv" | "tsv" => Format::Cells(Table::from_name(format)?),
         other => {
             return Err(Error::argument(format!("format {other:?}: json, csv, tsv, ion or count is needed")));
         }

@@ -122,41 +122,6 @@ def parse(line: str) -> dict[str, Any]:
     return row
 
 
-@_at_any_depth
-def cells(line: str) -> dict[str, str]:
-    """Read a line of JSON as it is printed into the cells of a table of text.
-
-    Returns: For each member its text: strings as they are, NULL empty, anything else as it is
-    printed.
-
-    >>> cells('{"a": "x", "b": null, "c": [1, {"d": 2.50}]}')
-    {'a': 'x', 'b': '', 'c': '[1, {"d": 2.50}]'}
-    """
-    texts: dict[str, str] = {}
-    at = 1
-    try:
-        while line[at] == '"':
-            name, at = _decode(line, at)
-            inner, end = _decode(line, at + 2)
-            printed = "" if inner is None else line[at + 2 : end]
-            texts[name] = inner if isinstance(inner, str) else printed
-            if line[end] == "}":
-                break
-            at = end + 2
-    except json.JSONDecodeError:  # an infinity, which Python reads in another form
-        return {name: _cell(inner) for name, inner in parse(line).items()}
-    return texts
-
-
-_decode = json.JSONDecoder().raw_decode
-
-
-def _cell(inner: object) -> str:
-    if inner is None:
-        return ""
-    return inner if isinstance(inner, str) else _text(inner)
-
-
 def _load(line: str, objects: Callable[[list[tuple[str, Any]]], Any]) -> Any:  # noqa: ANN401
     return json.loads(
         _standard(line),

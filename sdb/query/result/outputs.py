@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 from sdb import ion
-from sdb.query.result.lines import cells, members, need_types
+from sdb.query.result.lines import members, need_types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 _SPOOL_BYTES = 64 << 20
-_PIECE_BYTES = 1 << 20
 _ION_VERSION = b"\xe0\x01\x00\xea"
 
 
@@ -28,46 +28,82 @@ def write_cells(
     fmt: str,
     arrange: Callable[[list[str]], list[str]] = list,
 ) -> None:
-    """Write a table of text: CSV, TSV, Markdown or HTML.
+    """Write lines of JSON as a table of text: CSV, TSV, Markdown or HTML.
 
-    * ``names``: The columns; without them all rows are gone over first, to find out.
+    * ``names``: The columns; without them all rows are read first, to find out.
     * ``arrange``: Puts those that were found out in order.
     """
-    import tempfile
-
     from sdb import _core
 
-    with tempfile.SpooledTemporaryFile(_SPOOL_BYTES, prefix="sdb-query-") as spool:
-        if names is None:
-            names = []
-            for piece in pieces:
-                spool.write(piece)
-                names = _core.text_columns(piece, names)
-            names = arrange(names)
-            spool.seek(0)
-            pieces = _pieces(spool)
-        if fmt == "html":
-            output.write(page_head(names))
-            output.writelines(page_rows(_rows(piece, names)) for piece in pieces)
-            output.write(PAGE_END)
+    table = _core.TextTable(fmt)
+    if names is not None:
+        rows = (table.rows(table.cells(piece), names) for piece in pieces)
+        write_table(rows, names, output, fmt)
+        return
+    with closing(_Spool()) as spool:
+        for piece in pieces:
+            spool.write(table.cells(piece))
+        names = arrange(table.names)
+        write_table((table.rows(cells, names) for cells in spool), names, output, fmt)
+
+
+class _Spool:
+    """Pieces of bytes that are read again: in memory up to 64 MiB, and those behind in a file."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._left_bytes = _SPOOL_BYTES
+        self._file: BinaryIO | None = None
+        self._sizes: list[int] = []
+
+    def write(self, piece: bytes) -> None:
+        """Add a piece."""
+        self._left_bytes -= len(piece)
+        if self._left_bytes >= 0:
+            self._kept.append(piece)
             return
-        head = json.dumps(dict(zip(names, names, strict=True)))
-        output.write(_core.render_text(head.encode(), names, fmt))
-        if fmt == "markdown":
-            output.write(b"|" + b" --- |" * len(names) + b"\n")
-        output.writelines(_core.render_text(piece, names, fmt) for piece in pieces)
+        if self._file is None:
+            import tempfile
+
+            self._file = tempfile.TemporaryFile(prefix="sdb-query-")  # noqa: SIM115 - see close
+        self._sizes.append(self._file.write(piece))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the pieces."""
+        yield from self._kept
+        if self._file is not None:
+            self._file.seek(0)
+            yield from map(self._file.read, self._sizes)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._kept.clear()
+        if self._file is not None:
+            self._file.close()
 
 
-def _pieces(spool: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file
-    """Yield whole lines, many at a time."""
-    while lines := spool.readlines(_PIECE_BYTES):
-        yield b"".join(lines)
+def write_table(rows: Iterable[bytes], names: list[str], output: BinaryIO, fmt: str) -> None:
+    """Write rows of a table of text behind its head."""
+    if fmt == "html":
+        output.write(page_head(names))
+        output.writelines(map(visible, rows))
+        output.write(PAGE_END)
+        return
+    from sdb import _core
+
+    table = _core.TextTable(fmt)
+    head = json.dumps(dict(zip(names, names, strict=True)))
+    output.write(table.rows(table.cells(head.encode()), names))
+    if fmt == "markdown":
+        output.write(b"|" + b" --- |" * len(names) + b"\n")
+    output.writelines(rows)
 
 
-def _rows(piece: bytes, names: Sequence[str]) -> Iterator[list[str]]:
-    for line in piece.decode().split("\n")[:-1]:
-        row = cells(line)
-        yield [row.get(name, "") for name in names]
+def table_rows(stream: object, columns: Sequence[Column], fmt: str) -> Iterator[bytes]:
+    """Print rows of a table of text; the parameters are those of :func:`lines.lines`."""
+    from sdb import _core
+
+    return _core.render_table(stream, members(columns), fmt)
 
 
 def in_order_of_inputs(names: list[str], tables: Sequence[TableScan]) -> list[str]:
@@ -96,16 +132,22 @@ def page_head(columns: Sequence[str], title: str = "") -> bytes:
     ).encode()
 
 
-def page_rows(rows: Iterable[Sequence[str]]) -> bytes:
-    """Write rows of the table of a page."""
-    lines = ("".join(f"<td>{_shown(cell)}</td>" for cell in row) for row in rows)
-    return "".join(f"<tr>{line}</tr>\n" for line in lines).encode()
+def visible(rows: bytes) -> bytes:
+    """Replace what has no form in rows of a page."""
+    lines = rows.decode().split("\n")
+    return "\n".join(map(_visible, lines)).encode()
+
+
+def _visible(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
 
 
 def _shown(text: str) -> str:
     from html import escape
 
-    return escape("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
+    return escape("\n".join(map(_visible, text.split("\n"))))
 
 
 _STYLE = (

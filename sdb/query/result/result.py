@@ -14,7 +14,9 @@ from sdb.query.result.outputs import (
     in_order_of_inputs,
     known_structs,
     structs,
+    table_rows,
     write_cells,
+    write_table,
 )
 from sdb.query.result.waiting import Waiter
 from sdb.records import record
@@ -311,8 +313,12 @@ class Result:
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)
+        elif (names := self._names) is None or self._result.known is not None:
+            write_cells(self.lines(), names, output, fmt, self._arranged)
         else:
-            write_cells(self.lines(), self._names, output, fmt, self._arranged)
+            with self._explained():
+                rows = self._waited(lambda stream, columns: table_rows(stream, columns, fmt))
+                write_table(rows, names, output, fmt)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the lanes of the rows, which are not kept, as they are computed."""

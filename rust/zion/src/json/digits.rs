@@ -162,9 +162,17 @@ fn put_plain(out: &mut Sink, lead: u8, fraction: &[u8], exponent: i32) {
 /// Appends an instant as a string in RFC 3339, without the trailing zeros of its fraction.
 #[inline]
 pub fn put_time(out: &mut Sink, us: i64) {
+    out.reserve(1);
+    out.byte(b'"');
+    put_bare_time(out, us);
+    out.byte(b'"');
+}
+
+/// Appends an instant as RFC 3339 has it; there is room for a byte behind it.
+#[inline]
+pub fn put_bare_time(out: &mut Sink, us: i64) {
     let civil = Civil::from_micros(us);
     out.reserve(40);
-    out.byte(b'"');
     match u64::try_from(civil.year) {
         Ok(year) if year < 10_000 => {
             let ([a, b], [c, d]) = (pair(year as u32 / 100), pair(year as u32));
@@ -183,7 +191,7 @@ pub fn put_time(out: &mut Sink, us: i64) {
         }
         put_fraction(out, fraction, digits);
     }
-    out.piece(b"Z\"", 2);
+    out.byte(b'Z');
 }
 
 /// Appends the instant of a timestamp's content.

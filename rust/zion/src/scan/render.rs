@@ -1,4 +1,4 @@
-//! Lanes as lines of JSON, or as structs of Ion: what queries print.
+//! Lanes as lines of JSON, as tables of text, or as structs of Ion: what queries print.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,6 +14,7 @@ use super::plan::Letter;
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::json::table::Table;
 use crate::value::bits;
 use crate::value::key;
 use crate::value::number::Number;
@@ -96,6 +97,23 @@ impl Renderer {
         });
         out.end(added.is_ok());
         added
+    }
+
+    /// Appends the row of a table of text, with a cell for each member. `scratch` is for values that are printed first.
+    pub fn table_row(
+        &self,
+        table: Table,
+        page: &Page,
+        row: usize,
+        scratch: &mut Sink,
+        out: &mut Sink,
+    ) -> Result<()> {
+        table.row(page.members.len(), out, |member, out| {
+            if let Some(Shown::Cells(cells)) = page.members[member].at(row) {
+                cells.put_text(row, table, scratch, out);
+            }
+            Ok(())
+        })
     }
 
     /// Appends the line of a row; a member without a name that is alone is the line.
@@ -231,6 +249,21 @@ impl Cells {
             Self::Texts(values) => put_text(values, row, |from, start, end| out.string(from, start, end)),
             Self::Values(values) => key::put_json(out, values.value(row)),
             Self::Json(values) => put_text(values, row, |from, start, end| out.copy(from, start, end)),
+        }
+    }
+
+    /// Appends the text of a value, as a table has it; numbers, times and booleans have nothing to escape.
+    fn put_text(&self, row: usize, table: Table, scratch: &mut Sink, out: &mut Sink) {
+        match self {
+            Self::Times(values) => digits::put_bare_time(out, values.value(row)),
+            Self::Texts(values) => table.text(values.value(row).as_bytes(), out),
+            Self::Json(values) => table.json(values.value(row).as_bytes(), out),
+            Self::Values(values) => {
+                scratch.truncate(0);
+                key::put_json(scratch, values.value(row));
+                table.json(scratch.as_slice(), out);
+            }
+            _ => self.put(row, out),
         }
     }
 }

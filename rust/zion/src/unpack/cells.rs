@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::Result;
 use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
-use crate::json::{print::Printer, sink::Sink};
+use crate::json::{print::Printer, sink::Sink, table::Table};
 use crate::limits;
 
 /// Prints rows as cells of columns that are known beforehand.
@@ -43,7 +43,7 @@ impl Cells {
     pub fn row(
         &mut self,
         (data, row): (&[u8], Header),
-        separator: u8,
+        form: Table,
         (printer, table): (&mut Printer, &SymbolTable),
         out: &mut Sink,
     ) -> Result<()> {
@@ -62,58 +62,44 @@ impl Cells {
             }
         }
         let start = out.len();
-        for column in 0..self.found.len() {
-            if column > 0 {
-                out.reserve(1);
-                out.byte(separator);
-            }
-            if let Some((at, value)) = self.found[column].filter(|(_, value)| !value.is_null()) {
-                self.cell(data, (at, value), separator, (printer, table), out)?;
-                limits::check_row(out.len() - start, at)?;
-            }
-        }
-        if self.found.len() <= 1 && out.len() == start {
-            out.copy(b"\"\"", 0, 2); // an empty line would be no row
-        }
-        out.reserve(1);
-        out.byte(b'\n');
-        Ok(())
-    }
-
-    fn cell(
-        &mut self,
-        data: &[u8],
-        (at, value): (usize, Header),
-        separator: u8,
-        (printer, table): (&mut Printer, &SymbolTable),
-        out: &mut Sink,
-    ) -> Result<()> {
-        let body = &data[value.body..value.end];
-        match value.kind {
-            kind::STRING => put_text(body, separator, out),
-            kind::SYMBOL => put_text(text_of(table, ion::magnitude(body, at)?).as_bytes(), separator, out),
-            kind::TIMESTAMP | kind::BLOB | kind::CLOB => {
-                self.text.truncate(0);
-                printer.value(data, value, at, &mut self.text)?;
-                let text = self.text.as_slice();
-                put(text.get(1..text.len().saturating_sub(1)).unwrap_or_default(), separator, out);
-            }
-            _ => {
-                self.text.truncate(0);
-                printer.value(data, value, at, &mut self.text)?;
-                put(self.text.as_slice(), separator, out);
-            }
-        }
-        Ok(())
+        let Self { found, text, .. } = self;
+        form.row(found.len(), out, |column, out| {
+            let Some((at, value)) = found[column].filter(|(_, value)| !value.is_null()) else {
+                return Ok(());
+            };
+            cell(data, (at, value), form, (printer, table, text), out)?;
+            limits::check_row(out.len() - start, at)
+        })
     }
 }
 
+/// Appends the text of a value.
+fn cell(
+    data: &[u8],
+    (at, value): (usize, Header),
+    form: Table,
+    (printer, table, text): (&mut Printer, &SymbolTable, &mut Sink),
+    out: &mut Sink,
+) -> Result<()> {
+    let body = &data[value.body..value.end];
+    match value.kind {
+        kind::STRING => put_text(body, form, out),
+        kind::SYMBOL => put_text(text_of(table, ion::magnitude(body, at)?).as_bytes(), form, out),
+        _ => {
+            text.truncate(0);
+            printer.value(data, value, at, text)?;
+            form.json(text.as_slice(), out);
+        }
+    }
+    Ok(())
+}
+
 /// Appends text that may be no UTF-8.
-fn put_text(text: &[u8], separator: u8, out: &mut Sink) {
+fn put_text(text: &[u8], form: Table, out: &mut Sink) {
     if simdutf8::basic::from_utf8(text).is_ok() {
-        put(text, separator, out);
+        form.text(text, out);
     } else {
-        put(mended(text).as_bytes(), separator, out);
+        form.text(mended(text).as_bytes(), out);
     }
 }
 
@@ -128,48 +114,14 @@ fn mended(text: &[u8]) -> String {
     valid
 }
 
-/// Appends a cell, in quotes where it needs them.
-pub(super) fn put(text: &[u8], separator: u8, out: &mut Sink) {
-    if memchr::memchr3(separator, b'"', b'\n', text).is_none() && memchr::memchr(b'\r', text).is_none() {
-        out.copy(text, 0, text.len());
-        return;
-    }
-    out.copy(b"\"", 0, 1);
-    for (number, part) in text.split(|&byte| byte == b'"').enumerate() {
-        if number > 0 {
-            out.copy(b"\"\"", 0, 2);
-        }
-        out.copy(part, 0, part.len());
-    }
-    out.copy(b"\"", 0, 1);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn quotes_where_they_are_needed() {
-        for (text, expected) in [
-            ("", ""),
-            ("a b", "a b"),
-            ("a,b", "\"a,b\""),
-            ("a\tb", "a\tb"),
-            ("\"", "\"\"\"\""),
-            ("a\"b\"c", "\"a\"\"b\"\"c\""),
-            ("a\r", "\"a\r\""),
-            ("a\nb", "\"a\nb\""),
-        ] {
-            let mut sink = Sink::default();
-            put_text(text.as_bytes(), b',', &mut sink);
-            assert_eq!(sink.as_slice(), expected.as_bytes());
-        }
-    }
-
-    #[test]
     fn bytes_that_are_no_text() {
         let mut sink = Sink::default();
-        put_text(b"\xed\xa0x", b',', &mut sink);
+        put_text(b"\xed\xa0x", Table::Delimited(b','), &mut sink);
         assert_eq!(sink.as_slice(), "\u{fffd}\u{fffd}x".as_bytes());
     }
 }

@@ -1,14 +1,12 @@
 //! Whole blocks to text or Ion on several threads: blocks go in, pieces of output come out in order.
 
 mod cells;
-mod lines;
 mod worker;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use lines::{Table, TextRows};
 pub use worker::{Format, Output, Request, Rest, Worker};
 
 pub use crate::block::runs::{Block, Failure, Form, Job};

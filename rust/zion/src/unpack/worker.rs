@@ -9,7 +9,7 @@ use crate::block::{BlockReader, Chunk, Codecs};
 use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable, pad};
-use crate::json::{print::Printer, sink::Sink};
+use crate::json::{print::Printer, sink::Sink, table::Table};
 use crate::limits;
 use crate::search::{Matcher, Search};
 use crate::unpack::cells::Cells;
@@ -19,8 +19,8 @@ use crate::unpack::cells::Cells;
 pub enum Format {
     /// One line a row.
     Json,
-    /// One line a row, with a separator between the cells of the fields, in their order.
-    Cells(u8),
+    /// A table of text with the fields as columns, in their order.
+    Cells(Table),
     /// The decompressed chunks, padded to their full size.
     Ion,
     /// Nothing: the rows are only counted.
@@ -352,9 +352,9 @@ impl Worker {
             if !self.admits(chunk.data, row)? {
                 continue;
             }
-            if let Format::Cells(separator) = self.request.format {
+            if let Format::Cells(form) = self.request.format {
                 let symbols = (&mut self.printer, &**chunk.table);
-                self.cells.row((chunk.data, row), separator, symbols, out)?;
+                self.cells.row((chunk.data, row), form, symbols, out)?;
             } else {
                 let keep = trims.then_some(&self.keep[..]);
                 self.printer.row(chunk.data, row, keep, out)?;
