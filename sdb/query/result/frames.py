@@ -322,13 +322,10 @@ def _declared_type(column: Column) -> pa.DataType | None:
 
     if column.declared is None or not set(column.lanes) <= set("txnsbui"):
         return None
-    return {
-        "boolean": pa.bool_(),
-        "integer": pa.int64(),
-        "double": pa.float64(),
-        "string": pa.utf8(),
-        "timestamp": pa.timestamp("us", "UTC"),
-    }.get(str(column.declared))
+    from sdb.table.schema.arrowtypes import arrow_field
+
+    field = arrow_field("", column.declared)
+    return None if field.metadata or pa.types.is_nested(field.type) else field.type
 
 
 def _misfits(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> int:
@@ -360,6 +357,13 @@ def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if column.declared is not None and (
+        pa.types.is_decimal(of) or of in {pa.binary(), pa.date32()}
+    ):
+        from sdb.table.schema.fitting import of_lanes
+
+        by_letter = {letter: batch.column(at) for letter, at in column.lanes.items()}
+        return of_lanes(column.declared, by_letter, batch.num_rows)
     letters = {pa.utf8(): "s", pa.bool_(): "b", pa.float64(): "n", pa.null(): ""}
     letters |= dict.fromkeys([pa.int64(), pa.uint64(), pa.decimal128(20, 0)], "x")
     letter = letters.get(of, "u")
