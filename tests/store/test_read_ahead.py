@@ -43,6 +43,7 @@ class Flights:
         self.part = part
         self._lock, self._now = Lock(), 0
         self.most = self.total = 0
+        self.trips = 0  # requests that waited for others before them
 
     def __call__(self, request: Request) -> str:
         if request.kind != "GetObject" or self.part not in request.path:
@@ -51,9 +52,11 @@ class Flights:
             self._now += 1
             self.total += 1
             self.most = max(self.most, self._now)
+            trips = self.trips + 1
         time.sleep(0.1)
         with self._lock:
             self._now -= 1
+            self.trips = max(self.trips, trips)
         return ""
 
 
@@ -98,19 +101,56 @@ def test_tables_are_looked_at_several_at_a_time(
     assert 4 <= flights.most <= MOST
 
 
-def test_inputs_of_a_query_are_looked_at_several_at_a_time(
-    bucket: S3Backend, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kilobytes", [0, 100])
+def test_inputs_of_a_query_are_read_several_at_a_time(
+    bucket: S3Backend,
+    proxy: Proxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kilobytes: int,
 ) -> None:
     monkeypatch.setenv("SDB_CACHE", str(tmp_path))
     for at in range(COUNT):
         with atomic_write(bucket.at(f"inputs/{at:02}.json")) as file:
-            file.write(b'{"n": %d}' % at)
-    for requests in 3 * COUNT, COUNT:  # its state, the content, and whether it is the same
+            file.write(json.dumps({"n": at, "text": "x" * 1000 * kilobytes}).encode())
+    # Its state, its beginning, and what is behind that; then its state alone.
+    for requests in (3 if kilobytes else 2) * COUNT, COUNT:
         proxy.choose = flights = Flights(".json")
         with sdb.sql(f"SELECT SUM(n) AS n FROM '{bucket.at('inputs/*.json')}'") as result:
             assert list(result) == [{"n": sum(range(COUNT))}]
         assert flights.total == requests
+        assert flights.trips < COUNT
         assert 4 <= flights.most <= MOST
+
+
+def test_an_input_that_changes_while_a_query_opens_it_is_read_as_it_is_then(
+    bucket: S3Backend, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDB_CACHE", str(tmp_path))
+
+    def write(number: int) -> None:
+        with atomic_write(bucket.at("inputs/a.json"), overwrite=True) as file:
+            file.write(b'{"n": %d}' % number)
+
+    seen = []
+
+    def choose(request: Request) -> str:
+        if request.kind == "GetObject" and "a.json" in request.path:
+            seen.append(request)
+            if len(seen) == 2:  # behind the look at its state
+                proxy.choose = lambda _: ""
+                write(2)
+        return ""
+
+    query = f"SELECT n FROM '{bucket.at('inputs/*.json')}'"
+    write(1)
+    proxy.choose = choose
+    for _ in range(2):  # the second time from the cache
+        with sdb.sql(query) as result:
+            assert list(result) == [{"n": 2}]
+    write(3)
+    with sdb.sql(query) as result:
+        assert list(result) == [{"n": 3}]
 
 
 def test_the_first_row_waits_for_no_others(root: str, flights: Flights) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.packfile.read.ahead import WHOLE_BYTES, ReadAhead
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,18 @@ def pieces_of_each(
     positions = iter(range(len(far)))
     for source in sources:
         yield source, _piece(ahead, next(positions)) if _is_read_ahead(source) else source.pieces
+
+
+def fetched(source: Input) -> Input:
+    """Return an input with its bytes in memory, if they are few and come over a network."""
+    if not _is_read_ahead(source):
+        return source
+    data = _whole(source)
+
+    def pieces() -> Generator[bytes]:
+        yield data
+
+    return replace(source, source=pieces, is_far=False)
 
 
 def _is_read_ahead(source: Input) -> bool:

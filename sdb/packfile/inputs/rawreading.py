@@ -26,7 +26,7 @@ class RawReading:
     on_error: str = "fail"  # what becomes of malformed records: fail, skip or keep
     is_of_many: bool = False  # whether inputs that are not read may be left out
 
-    def recognised(self, location: Location) -> list[Input]:
+    def recognised(self, location: Location, version: str = "") -> list[Input]:
         """Find out what an input is, or the files of an archive are.
 
         See :func:`sdb.packfile.inputs.inputs.recognise_each`.
@@ -35,7 +35,7 @@ class RawReading:
         from sdb.packfile.inputs.inputs import NOT_READ, Input
         from sdb.packfile.inputs.recognised import check_refused, understood
 
-        sources, refused = understood(location, self.format)
+        sources, refused = understood(location, self.format, version=version)
         try:
             check_refused(refused, sources, self.on_error, may_be_none=self.is_of_many)
         except NOT_READ as error:

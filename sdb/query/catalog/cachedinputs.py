@@ -13,6 +13,7 @@ from contextlib import suppress
 from sdb import _core, notes, sizes
 from sdb.errors import CorruptError, InputError, NotFoundError, text_of
 from sdb.lake.names import lake_name
+from sdb.packfile.inputs.far import fetched
 from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.query.catalog import smallinputs
@@ -36,12 +37,12 @@ _NAME_LENGTH = 80
 _LEAST_HUMAN = 1024
 
 
-def recognised(location: Location, reading: RawReading) -> list[Input]:
+def recognised(location: Location, reading: RawReading, version: str = "") -> list[Input]:
     """Find out what an input is, or what is in it, and which fields its folders name."""
     fields = folder_fields(location)
     return [
         source if source.is_packfile or not fields else replace(source, defaults=fields[0])
-        for source in reading.recognised(location)
+        for source in reading.recognised(location, version)
     ]
 
 
@@ -111,8 +112,7 @@ class CachedInput:
         packfile = self._find()
         if packfile is not None:
             return packfile
-        with notes.collected() as warnings:
-            sources = self.sources()
+        sources, warnings = self._recognised()
         if sources[0].is_packfile:
             return open_packfile(self._location)
         with cachefolder.locked(self.folder, self._settled):
@@ -124,6 +124,12 @@ class CachedInput:
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
         return recognised(self._location, self.reading)
+
+    def _recognised(self) -> tuple[list[Input], list[str]]:
+        """Return the inputs, and what there is to warn of."""
+        with notes.collected() as warnings:
+            sources = self.sources()
+        return sources, warnings
 
     def _is_same(self) -> bool:
         """Return whether the input is still what it was."""
@@ -211,6 +217,32 @@ class CachedByFacts(CachedInput):
 
     def _find(self) -> Packfile | None:
         return self._opened(self._settled)
+
+
+class CachedObject(CachedByFacts):
+    """A version of a remote object."""
+
+    _ready: tuple[list[Input], list[str]] | None = None
+
+    def fetch(self) -> None:
+        """Recognise it, and read it if it is small, unless the cache has its packfile.
+
+        Raises `ConflictError` if there is another version by now.
+        """
+        if not os.path.lexists(self._path(self._settled)):
+            sources, warnings = super()._recognised()
+            self._ready = [fetched(source) for source in sources], warnings
+
+    def sources(self) -> list[Input]:
+        """Return the inputs whose rows the packfile has."""
+        return recognised(self._location, self.reading, str(self._state.facts[1]))
+
+    def _recognised(self) -> tuple[list[Input], list[str]]:
+        ready, self._ready = self._ready, None
+        return ready or super()._recognised()
+
+    def _is_same(self) -> bool:
+        return True  # no other version is read
 
 
 class CachedVersion(CachedByFacts):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sdb import bounds
-from sdb.errors import SdbError
+from sdb.errors import ConflictError, SdbError
 from sdb.lake.names import lake_name
 from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.inputs.streams import is_stream
@@ -18,8 +18,8 @@ from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.progress import silent
 from sdb.query.catalog import smallinputs
 from sdb.query.catalog.cachedinputs import (
-    CachedByFacts,
     CachedInput,
+    CachedObject,
     CachedRun,
     CachedVersion,
     RawState,
@@ -103,10 +103,17 @@ def open_runs(
     kept_bytes, most_bytes = 0, _most_bytes()
     all_runs = list(runs)
     are_remote = any(_is_remote(run[0]) for run in all_runs)
-    states = in_order(_remote_state, all_runs, is_remote=are_remote)
+
+    def fetched(run: tuple[str, ...]) -> CachedObject | None:
+        return _fetched(run, reading)
+
+    objects = in_order(fetched, all_runs, is_remote=are_remote)
     try:
-        for run, state in zip(all_runs, states, strict=True):
-            packfile, made_bytes = _opened(run, state, reading, threads, progress)
+        for run, cached_object in zip(all_runs, objects, strict=True):
+            if cached_object is not None:
+                packfile, made_bytes = _kept(cached_object, threads, progress)
+            else:
+                packfile, made_bytes = _opened(run, reading, threads, progress)
             yield run, packfile
             # To look how large the cache is means to look at all that lies there.
             kept_bytes += made_bytes
@@ -122,25 +129,32 @@ def _is_remote(location: str) -> bool:
     return lake_name(location) is None and store_of(location).is_remote
 
 
-def _remote_state(run: tuple[str, ...]) -> RawState | None:
-    """Return the state of a remote input, which takes a request; None for any other."""
+def _fetched(run: tuple[str, ...], reading: RawReading) -> CachedObject | None:
+    """Return a remote input, read as far as it is small and not in the cache; None for any other.
+
+    While one is packed, those that follow are on their way.
+    """
     (location, *more) = run
-    if more or location.endswith(_PACKED) or not _is_remote(location) or not _most_bytes():
+    if more or location.endswith(_PACKED) or not _is_remote(location):
         return None
-    return state_of(location)
+    folder, _ = _folder()
+    if folder is None:
+        return None
+    cached_object = CachedObject(location, state_of(location), folder, reading)
+    try:
+        cached_object.fetch()
+    except ConflictError:  # a new version since the look at it
+        cached_object = CachedObject(location, state_of(location), folder, reading)
+    return cached_object
 
 
 def _opened(
     run: tuple[str, ...],
-    state: RawState | None,
     reading: RawReading,
     threads: int | None,
     progress: Progress,
 ) -> tuple[Packfile, int]:
-    """Open inputs as one packfile; and return by how much the cache grew.
-
-    * ``state``: That of a remote input.
-    """
+    """Open inputs as one packfile; and return by how much the cache grew."""
     location = run[0]
     if location.endswith(_PACKED):
         return open_packfile(location), 0
@@ -151,13 +165,11 @@ def _opened(
         return packed_apart(recognised(location, reading), threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
-        cached: CachedInput
-        if len(run) > 1:
-            cached = _run(run, folder, reading)
-        elif state is not None:
-            cached = CachedByFacts(location, state, folder, reading)
-        else:
-            cached = CachedInput(location, state_of(location), folder, reading)
+        cached = (
+            _run(run, folder, reading)
+            if len(run) > 1
+            else CachedInput(location, state_of(location), folder, reading)
+        )
         return _kept(cached, threads, progress)
     sources = [source for each in run for source in recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:
