@@ -87,6 +87,9 @@ def test_blocks_and_columns_share_the_memory() -> None:
     held = [number for number in range(10) if keptblocks.kept(b"%d" % number) is not None]
     assert held == [6, 7, 8, 9]
     assert _core.column_cache()[0] == 16 * MIB - 4 * (MIB - 1)
+    keptblocks.keep(16 * MIB)  # as each connection does: what is kept stays
+    assert keptblocks.kept(b"9") is not None
+    assert _core.column_cache()[0] == 16 * MIB - 4 * (MIB - 1)
     keptblocks.put(b"large", bytes(2 * MIB))
     assert keptblocks.kept(b"large") is None
     keptblocks.keep(0)

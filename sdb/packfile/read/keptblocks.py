@@ -25,9 +25,10 @@ def keep(most_bytes: int) -> None:
     """
     global _most_bytes, _blocks  # noqa: PLW0603 - of the process, as the columns are
     with _lock:
-        _most_bytes = most_bytes
-        _blocks = LruCache(most_bytes=most_bytes // _PART, size_of=len)
-        _core.set_column_cache(most_bytes)
+        if most_bytes != _most_bytes:
+            _most_bytes = most_bytes
+            _blocks = LruCache(most_bytes=most_bytes // _PART, size_of=len)
+        _core.set_column_cache(_most_bytes - _blocks.total_bytes)
 
 
 def kept(identity: bytes) -> bytes | None:
