@@ -82,8 +82,8 @@ def write(path: Path, first: int, last: int, end: str = "\n") -> None:
 
 def wait_for(lake: Path, count: int) -> None:
     until = time.monotonic() + SECONDS
-    while len(numbers(lake)) < count:
-        assert time.monotonic() < until, numbers(lake)
+    while len(rows := numbers(lake)) < count:
+        assert time.monotonic() < until, sorted(set(range(count)) - set(rows))
         time.sleep(0.1)
 
 

@@ -23,14 +23,14 @@ from sdb.records import replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.commit import commit
-from sdb.table.feed import lines
+from sdb.table.feed import lines, logs
 from sdb.table.feed.events import Remark
 from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
 from sdb.table.feed.logs import LogFiles, LogSource
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, is_position
-from sdb.table.tail import followed, lookout
-from sdb.table.tail.logtext import LogCursor, PlainText, open_text
+from sdb.table.tail import folders, followed, lookout
+from sdb.table.tail.logtext import FileFacts, LogCursor, PlainText, open_text
 from sdb.table.tail.names import LogNames, is_kin, rotated_base
 
 if TYPE_CHECKING:
@@ -488,6 +488,77 @@ def test_a_wrong_clock_cuts_no_line_that_is_being_written(
     moved[0] = 6.0
     follower.take()
     assert numbers(root) == [1, 2, 3]
+
+
+class Rotator:
+    """Rotates a log twice at one of the moments at which a program looks at files."""
+
+    def __init__(self, folder: Path, moment: int) -> None:
+        self.folder, self.log, self.left = folder, folder / "app.log", moment
+        self.count = 0
+
+    def write(self, lines: int = 12) -> None:  # more bytes than a sample has
+        write(self.log, *range(self.count, self.count + lines))
+        self.count += lines
+
+    def rotate(self) -> None:
+        ages = {int(path.name.split(".")[2]): path for path in self.folder.glob("app.log.*")}
+        for age, path in sorted(ages.items(), reverse=True):
+            path.rename(self.folder / path.name.replace(f".{age}", f".{age + 1}"))
+        self.log.rename(self.folder / "app.log.1")
+        second = self.folder / "app.log.2"
+        if second.exists():
+            packed = second.with_suffix(".2.gz")
+            packed.write_bytes(gzip.compress(second.read_bytes()))
+            shutil.copystat(second, packed)
+            second.unlink()
+        self.write()
+
+    def at_each(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            self.left -= 1
+            if self.left == 0:
+                self.rotate()
+                self.rotate()
+            return call(*args)
+
+        return called
+
+
+@pytest.mark.parametrize("name", ["app.log", "app.log*"])
+@pytest.mark.parametrize("state", ["killed", "open", "quiet"])
+def test_a_rotation_at_any_moment_of_a_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, state: str
+) -> None:
+    if state == "quiet":  # files are closed soon
+        monkeypatch.setattr(lookout, "QUIET_SECONDS", 0)
+        monkeypatch.setattr(logs, "QUIET_SECONDS", 0)
+    moment, rotator = 0, Rotator(tmp_path, 1)
+    while rotator.left <= 0 or not moment:
+        moment += 1
+        folder = tmp_path / str(moment)
+        folder.mkdir()
+        root, rotator = made(folder), Rotator(folder, moment)
+        follower = Follower(root, str(folder / name))
+        for _ in range(3):
+            rotator.write()
+            follower.take()
+            rotator.rotate()
+        if state == "killed":
+            follower.close()
+            follower = Follower(root, str(folder / name))
+        with (
+            patch.object(folders, "_inodes", rotator.at_each(folders._inodes)),
+            patch.object(FileFacts, "of", rotator.at_each(FileFacts.of)),
+            patch.object(lookout, "open_text", rotator.at_each(open_text)),
+            patch.object(followed, "open_text", rotator.at_each(open_text)),
+        ):
+            follower.take()
+        for _ in range(2):
+            follower.take()
+        follower.close()
+        assert numbers(root) == list(range(rotator.count)), (moment, follower.said)
+    assert moment > 5
 
 
 @pytest.mark.parametrize("are_files_ahead", [True, False])

@@ -3,6 +3,7 @@
 ============  =================================================================
 ``names``     which files arguments mean, and names of rotated ones
 ``logtext``   bytes of log files, and whole lines behind a position
+``folders``   what is in folders of logs at one moment
 ``followed``  files that are followed, and what tells which of them a file is
 ``rotations`` rotated files beside logs, and which of them are new
 ``lines``     lines of them as inputs of a packfile

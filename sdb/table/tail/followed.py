@@ -32,6 +32,10 @@ _TICK_NS = 10_000_000
 _REST_BYTES = 1 << 20
 
 
+class MovedFileError(Exception):
+    """A file is not where it was when the folder was looked at: the next look finds it."""
+
+
 @changing_record
 class FollowedFile:
     """A log file that is followed."""
@@ -65,16 +69,8 @@ class FollowedFile:
             self.text.close()
             self.text = None
 
-    def found(self, rotated: Iterable[str]) -> FileFacts | None:
-        """Find the name that it was renamed to, and return its facts; None: it is closed and gone.
-
-        * ``rotated``: Paths of rotated files that it may be at.
-        """
-        for path in (self.path, *rotated):
-            facts = FileFacts.of(path)
-            if facts is not None and facts.identity == self.facts.identity:
-                self.path = path
-                return facts
+    def open_facts(self) -> FileFacts | None:
+        """Return what the system says of it under whatever name; None: it is closed."""
         return FileFacts.of(self.text.descriptor) if isinstance(self.text, PlainText) else None
 
     def has_rest_in(self, other: FollowedFile) -> bool:
@@ -199,12 +195,17 @@ class FilesThere:
                 self._near.setdefault(mark, []).append(file)
 
     def like(self, file: FollowedFile) -> list[FollowedFile]:
-        """Return the files that one begins with the bytes of, as far as they were taken."""
+        """Return the files that one begins with the bytes of, as far as they were taken.
+
+        Raises :class:`MovedFileError` if one cannot be opened.
+        """
         text = file.opened()
         near = {id(other): other for mark in _marks(file) for other in self._near.get(mark, ())}
         similar = []
         for other in near.values():
             beside = other.opened()
+            if beside is None and other.facts.links:
+                raise MovedFileError
             if text is not None and beside is not None and _is_like(file, text, other, beside):
                 similar.append(other)
         return similar

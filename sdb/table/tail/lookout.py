@@ -15,16 +15,18 @@ import time
 from sdb.errors import AccessError, CorruptError
 from sdb.records import replace
 from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, digest, origin_of
+from sdb.table.tail.folders import LogFolders
 from sdb.table.tail.followed import (
     FilesThere,
     FollowedFile,
     KnownPositions,
+    MovedFileError,
     fitting_entries,
     is_copy,
 )
-from sdb.table.tail.logtext import FileFacts, LogCursor, has_position, open_text
+from sdb.table.tail.logtext import LogCursor, has_position, open_text
 from sdb.table.tail.names import is_kin, rotated_base
-from sdb.table.tail.rotations import Rotations, paths_of, present
+from sdb.table.tail.rotations import Rotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sdb.errors import SdbError
-    from sdb.table.tail.logtext import PackedText, PlainText
+    from sdb.table.tail.folders import Seen
+    from sdb.table.tail.logtext import FileFacts, PackedText, PlainText
     from sdb.table.tail.names import LogNames
 
     Identity: TypeAlias = tuple[int, int]
@@ -83,7 +86,7 @@ class Lookout:
         self._taken: set[Identity] = set()
         self._sinces: dict[str, int] = {}
         self._open: dict[str, str] = {}  # entries of files that were not read to their end
-        self._listing: dict[Identity, tuple[str, FileFacts]] = {}
+        self._folders = LogFolders()
         self._meeting: set[Identity] = set()
 
     def begin(self) -> None:
@@ -101,9 +104,8 @@ class Lookout:
     def look(self) -> None:
         """Look for files that are new, were renamed, truncated or compressed."""
         self._is_fresh = False
-        self._rotations.look_again()
         self.taking(())
-        listed = self._listing = self._listed()
+        listed = self._listed()
         for identity, file in list(self.files.items()):
             self._look_at(file, listed.get(identity))
         # After all files that were known: a rename must not make one of them a new file, or a copy.
@@ -210,6 +212,7 @@ class Lookout:
             else:  # another program has gone on with it
                 del self.finished[key]
         self._rotations, self._open = Rotations(), {}
+        self._rotations.look_at(self._folders)
         for key, (_, position) in self.positions.items():
             self._note(key, position)
         self._is_fresh = True
@@ -220,75 +223,88 @@ class Lookout:
             self._heard.add(text)
             self._say(text)
 
-    def _listed(self) -> dict[Identity, tuple[str, FileFacts]]:
-        listed: dict[Identity, tuple[str, FileFacts]] = {}
-        for path in self._names.paths():
-            facts = FileFacts.of(path)
-            if facts is not None:
+    def _listed(self) -> dict[Identity, Seen]:
+        """Look at the folders, and return the files that the arguments mean now."""
+        paths = dict.fromkeys(self._names.paths())
+        known = [*(file.path for file in self.files.values()), *self._open.values()]
+        logs = {rotated_base(path) or path for path in (*paths, *known)}
+        inodes = {position.inode for _, position in self.positions.values()}
+        self._folders = LogFolders({*paths, *logs, *self._rotations.logs}, inodes)
+        self._rotations.look_at(self._folders)
+        there = self._folders.files()
+        listed: dict[Identity, Seen] = {}
+        for path in (*paths, *there.keys() - paths.keys()):
+            facts = there.get(path)
+            if facts is not None and (path in paths or self._names.means(path)):
                 listed.setdefault(facts.identity, (path, facts))
         return listed
 
-    def _look_at(self, file: FollowedFile, seen: tuple[str, FileFacts] | None) -> None:
+    def _look_at(self, file: FollowedFile, seen: Seen | None) -> None:
         """Record the size and the name that a file has now."""
         file.is_listed = seen is not None
-        facts: FileFacts | None = None
+        seen = seen or self._folders.known(file.path, file.facts.identity)
+        facts = file.open_facts()
         if seen is not None:
             file.path, facts = seen
-        else:
-            facts = file.found(self._rotations.of(rotated_base(file.path) or file.path))
         # It was closed, and is not where it was, or its inode is another file's by now
         if facts is None or not facts.is_of(*file.facts.identity, file.facts.born):
             file.close()
             self._remove(file)
+            self._passed.clear()  # what was its copy may be all that is left
         elif file.has_changed(facts):
             self.dropped(file)
         else:
             file.see(facts)
 
-    def _meet(self, path: str, facts: FileFacts, *, is_known: bool = False) -> None:
+    def _meet(self, path: str, facts: FileFacts, *, is_known: bool = False) -> bool:
         """Follow a file from where it was taken to, or from its start.
 
         * ``is_known``: Whether only a file that was taken before is meant.
+
+        Returns: False if it is not at its path any more: the next look finds it.
         """
         identity = facts.identity
         is_passed = self._passed.get(identity) == facts or identity in self._meeting
         if facts.size_bytes == 0 or is_passed:
-            return
+            return True
         self._meeting.add(identity)
-        try:
-            self._meet_once(path, facts, is_known=is_known)
-        finally:
-            self._meeting.discard(identity)
-
-    def _meet_once(self, path: str, facts: FileFacts, *, is_known: bool) -> None:
-        text: PlainText | PackedText | None = None
         try:
             opened = open_text(path)
             if opened is None:
-                return
-            text, facts = opened
-            file = FollowedFile(path, facts, text, is_packed=text.is_packed)
-            if facts.identity in self.files or not self._may_be_read(file):
-                text.close()
-                return
-            key = self._key_of(file)
-            if key is None or (not key and is_known):
-                text.close()
-                return
-            if key:
-                file.key, (file.stored, position) = key, self.positions[key]
-                file.cursor = LogCursor.at(text, position)
-            else:
-                self._check(path)
-            self._follow_others(file, text)
+                return False
+            text, now = opened
+            file = FollowedFile(path, now, text, is_packed=text.is_packed)
+            try:
+                if now.identity != identity:
+                    return False
+                self._follow(file, is_known=is_known)
+            finally:
+                if self.files.get(identity) is not file:
+                    text.close()
+        except MovedFileError:
+            return False
         except (AccessError, CorruptError) as error:
             self._hear(f"{error.message}: left out")
-            self._passed[facts.identity] = facts
-            if text is not None:
-                text.close()
+            self._passed[identity] = facts
+        finally:
+            self._meeting.discard(identity)
+        return True
+
+    def _follow(self, file: FollowedFile, *, is_known: bool) -> None:
+        text = file.opened()
+        if text is None or not self._may_be_read(file):
             return
-        file.is_listed = self._names.means(path)
-        self.files[facts.identity] = file
+        key = self._key_of(file)
+        if key is None or (not key and is_known):
+            return
+        if key:
+            file.key, (file.stored, position) = key, self.positions[key]
+            file.cursor = LogCursor.at(text, position)
+        else:
+            self._check(file.path)
+        self._follow_others(file, text)
+        file.is_listed = self._names.means(file.path)
+        self.files[file.facts.identity] = file
         if file.key:
             self._keys[file.key] = file
             self.finished.pop(file.key, None)
@@ -364,20 +380,22 @@ class Lookout:
 
         Returns: Whether it may have to be looked for again, since a file is being written.
         """
-        seen = self._listing.get((position.device, position.inode))
-        own = list(present([*([seen[0]] if seen else []), *paths_of(position)]))
-        rotated: list[tuple[str, FileFacts]] = []
-        if heir is None or not rotated_base(heir.path):
-            paths = position.path, origin_of(key)[1]
-            bases = dict.fromkeys(rotated_base(path) or path for path in paths)
-            rotated = list(present(path for base in bases for path in self._rotations.of(base)))
+        own = self._folders.of(position)
+        is_rotated = heir is not None and bool(rotated_base(heir.path))
+        rotated = [] if is_rotated else self._beside(key, position)
         for candidate, facts in [*own, *rotated]:
-            if facts.identity not in self.files:
-                self._meet(candidate, facts, is_known=True)
+            if facts.identity not in self.files and not self._meet(candidate, facts, is_known=True):
+                return True
             if key in self._keys:
                 return False
         waited, now = rotated if heir else [*own, *rotated], time.time()
         return any(now - facts.written < self.settle_seconds for _, facts in waited)
+
+    def _beside(self, key: str, position: LogPosition) -> list[Seen]:
+        """Return the rotated files of the log that an entry is of."""
+        paths = position.path, origin_of(key)[1]
+        logs = dict.fromkeys(rotated_base(path) or path for path in paths)
+        return [seen for log in logs for seen in self._folders.rotated(log)]
 
     def _search(self) -> None:
         """Find files that were rotated to names that the arguments do not mean."""
@@ -392,8 +410,10 @@ class Lookout:
         """Find the file of a position, or a copy of it; else say that it is gone."""
         if self._seek(key, position) or key in self._keys:
             return
-        own = [facts for _, facts in present(paths_of(position)) if facts.is_of(*position.identity)]
-        if any(facts.size_bytes < position.offset for facts in own):
+        own = [facts for _, facts in self._folders.of(position)]
+        if any(
+            some.is_of(*position.identity) and some.size_bytes < position.offset for some in own
+        ):
             self._truncated.setdefault(key, (position.path, position.offset))
         if key in self._truncated:  # what grows again is new, whatever its bytes are
             position = replace(position, head="")
@@ -433,7 +453,7 @@ class Lookout:
             self._passed[file.facts.identity] = file.facts
 
 
-def _logs_first(item: tuple[Identity, tuple[str, FileFacts]]) -> tuple[bool, float, str]:
+def _logs_first(item: tuple[Identity, Seen]) -> tuple[bool, float, str]:
     """Order files that were not rotated before the others, whose originals they may be."""
     path, facts = item[1]
     return bool(rotated_base(path)), facts.written, path

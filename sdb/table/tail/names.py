@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from sdb.errors import UsageError
@@ -76,17 +75,6 @@ def rotated_base(path: str) -> str:
     if match is None:
         return path.removesuffix(".gz") if name.endswith(".gz") and name != ".gz" else ""
     return f"{folder}{slash}{match['base']}{match['ending'] or ''}"
-
-
-def rotated_files(folder: str) -> dict[str, list[str]]:
-    """Return the rotated files of a folder, by the paths that they were at before."""
-    beside: dict[str, list[str]] = {}
-    with suppress(OSError):
-        for name in sorted(os.listdir(folder)):  # noqa: PTH208
-            path = f"{folder.rstrip('/')}/{name}"
-            if base := rotated_base(path):
-                beside.setdefault(base, []).append(path)
-    return beside
 
 
 def is_kin(path: str, other: str) -> bool:

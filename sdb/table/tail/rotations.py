@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
-from contextlib import suppress
 
-from sdb.table.tail.logtext import FileFacts
-from sdb.table.tail.names import rotated_files
+from sdb.table.tail.folders import LogFolders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-    from sdb.table.format.positions import LogPosition
+    from sdb.table.tail.logtext import FileFacts
 
 
 class Rotations:
@@ -25,11 +22,16 @@ class Rotations:
 
     def __init__(self) -> None:
         self._since: dict[str, set[int]] = {}
-        self._beside: dict[str, dict[str, list[str]]] = {}
+        self._folders = LogFolders()
 
-    def look_again(self) -> None:
-        """Forget which files there were."""
-        self._beside = {}
+    @property
+    def logs(self) -> Collection[str]:
+        """The paths that positions were noted for."""
+        return self._since.keys()
+
+    def look_at(self, folders: LogFolders) -> None:
+        """Take the files that there are now."""
+        self._folders = folders
 
     def note(self, path: str, since: int) -> None:
         """Record what the position of a file says.
@@ -38,18 +40,11 @@ class Rotations:
         """
         self._since.setdefault(path, set()).add(since)
 
-    def of(self, path: str) -> list[str]:
-        """Return the files beside a path that were at it before, by their names."""
-        folder = os.path.dirname(path)  # noqa: PTH120
-        if folder not in self._beside:
-            self._beside[folder] = rotated_files(folder)
-        return self._beside[folder].get(path, [])
-
     def new(self) -> Iterator[tuple[str, FileFacts]]:
         """Yield files that the table may not know, the oldest of each log first."""
         for path in list(self._since):
             since = self._begun(path)
-            for beside, facts in present(self.of(path)):
+            for beside, facts in self._folders.rotated(path):
                 if since is not None and int(facts.written) >= since:
                     yield beside, facts
 
@@ -59,7 +54,7 @@ class Rotations:
         * ``is_known``: Tells of a file whether it has an entry, or needs none.
         """
         before = self._begun(path)
-        rotated = [facts for _, facts in present(self.of(path))]
+        rotated = [facts for _, facts in self._folders.rotated(path)]
         if before is None:  # what was rotated before the first look is of interest to patterns only
             old = [int(facts.written) + 1 for facts in rotated if not is_known(facts)]
             return max(old, default=0)
@@ -82,21 +77,5 @@ class Rotations:
         return max((since for since in stored if since <= limit), default=min(stored))
 
     def _written(self, path: str) -> float:
-        facts = FileFacts.of(path)
+        facts = self._folders.at(path)
         return math.inf if facts is None else facts.written
-
-
-def present(paths: Iterable[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield those of some paths that there are files at, the oldest first."""
-    pairs = [(path, facts) for path in paths if (facts := FileFacts.of(path)) is not None]
-    yield from sorted(pairs, key=lambda pair: (pair[1].written, pair[0]))
-
-
-def paths_of(position: LogPosition) -> list[str]:
-    """Return the paths that the inode of a position has now in the folder where it was."""
-    paths = []
-    # Behind a symbolic link a log is rotated in its own folder.
-    for path in {position.path, os.path.realpath(position.path)}:
-        with suppress(OSError), os.scandir(os.path.dirname(path)) as entries:  # noqa: PTH120
-            paths += [entry.path for entry in entries if entry.inode() == position.inode]
-    return paths
