@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
+from sdb.table.format import limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +112,41 @@ def test_many_versions_are_not_read(lake: Path, monkeypatch: pytest.MonkeyPatch)
     table = sdb.connect(lake).table("d.t")
     assert not table.status().facts["unneeded_exact"]
     assert table.status(exact=True).facts["unneeded_exact"]
+
+
+def test_the_newest_of_many_versions_are_looked_at(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb.table.upkeep import status as module
+
+    monkeypatch.setattr(limits.USUAL, "inline_versions", 8)
+    monkeypatch.setattr(limits.USUAL, "listed_versions", 16)
+    define(lake, versions={"keep_last": 1}, upkeep={"grace": "0s"})
+    connection = sdb.connect(lake)
+    for number in range(67):
+        connection.append("d.t", [{"n": number}])
+    table = connection.table("d.t")
+    (lake / f"db/d/t/versions/{3:020}-lost").write_bytes(b"of a list that is not read")
+    (lake / f"db/d/t/versions/{69:020}-lost").write_bytes(b"of no version")
+    for path in (lake / "db/d/t").rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    monkeypatch.setattr(module, "ENOUGH_VERSIONS", 20)
+    status = table.status()
+    read = status.facts["versions_read"]
+    assert isinstance(read, int)
+    assert 20 < read < 40
+    assert status.facts["versions_expirable"] == read - 1
+    assert status.facts["unneeded_objects"] == 1
+    assert f"the newest {read} were looked at" in " ".join(status.notes)
+    assert f"at least {read - 1} of {status.facts['versions']}" in str(status.needs)
+    exact = table.status(exact=True)
+    assert exact.facts["versions_expirable"] == 69
+    assert exact.facts["versions_read"] == exact.facts["versions"] == 70
+    assert "looked at" not in " ".join(exact.notes)
+    # What the newest versions show does not depend on those before them.
+    monkeypatch.setattr(module, "MOST_READ", 100)
+    monkeypatch.setattr(module, "ENOUGH_VERSIONS", 70)
+    assert table.status().facts == exact.facts
 
 
 def test_what_is_not_there_or_damaged(run: Run, lake: Path) -> None:

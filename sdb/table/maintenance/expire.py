@@ -119,7 +119,7 @@ def expire(
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
-    expiry = _Expiry(head, policy, env)
+    expiry = Expiry(head, policy, env)
     chosen = expiry.chosen(head.index)
     if dry_run or not chosen.dropped:
         return chosen
@@ -144,7 +144,7 @@ def expire(
     return replace(chosen, version=version, kept_count=chosen.kept_count + (version is not None))
 
 
-class _Expiry:
+class Expiry:
     """Chooses the versions that expire."""
 
     def __init__(
@@ -160,11 +160,19 @@ class _Expiry:
         self._around = env
 
     def chosen(self, index: TableIndex) -> Expired:
+        """Choose those that lead to an index."""
         state = state_of(index.user_data)
         if state is None:
             return Expired(None, (), (), 1)
+        return self.of_history(state, history_of(state, self._root))
+
+    def of_history(self, state: VersionState, history: Sequence[PastVersion]) -> Expired:
+        """Choose from a history of a state.
+
+        * ``history``: The newest versions suffice: none depends on those before it.
+        """
         newest = state.past(self._keys.version(state.version, state.commit), "")
-        versions = [*history_of(state, self._root), newest]
+        versions = [*history, newest]
         kept_numbers = self._counted(versions)
         kept_tags = [
             name
@@ -219,12 +227,20 @@ class _Expiry:
         return {version.version for version, end_us in ended if end_us > since_us}
 
 
-def history_of(state: VersionState, root: TableRoot) -> list[PastVersion]:
-    """Return the versions in the history of a version, the oldest first."""
-    versions: list[PastVersion] = []
-    for ref in state.older:
-        versions += read_history(root.fetch(ref.key, ref.etag), ref)
-    return [*versions, *state.history]
+def history_of(
+    state: VersionState, root: TableRoot, *, enough: int | None = None
+) -> list[PastVersion]:
+    """Return the versions in the history of a version, the oldest first.
+
+    * ``enough``: With this number of versions no older list is read; without it all are.
+    """
+    pieces, count = [state.history], len(state.history)
+    for ref in reversed(state.older):
+        if enough is not None and count >= enough:
+            break
+        pieces.append(read_history(root.fetch(ref.key, ref.etag), ref))
+        count += ref.versions
+    return [version for piece in reversed(pieces) for version in piece]
 
 
 def policy_of(

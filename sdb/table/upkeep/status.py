@@ -15,7 +15,7 @@ from sdb.table.commit.environment import REAL
 from sdb.table.commit.putback import described
 from sdb.table.history.holds import is_hold
 from sdb.table.maintenance.compact import layout_of, runs_of
-from sdb.table.maintenance.expire import expire, history_of
+from sdb.table.maintenance.expire import Expiry, history_of
 from sdb.table.maintenance.gc import collect
 from sdb.table.maintenance.listing import objects_of
 from sdb.table.sync.changedinputs import changed_inputs
@@ -34,12 +34,16 @@ if TYPE_CHECKING:
     from sdb.table.commit.environment import Environment
     from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.history import PastVersion
     from sdb.table.format.keys import TableKeys
     from sdb.table.format.state import VersionState
     from sdb.table.upkeep.rules import Rules
 
 MOST_READ = 64
 """Of tables with more versions these are not read."""
+
+ENOUGH_VERSIONS = 8192
+"""With these no older list of versions is read, unless exact numbers are asked for."""
 
 SMALL_BYTES = 1 << 20
 _EXPIRABLE = 32
@@ -135,11 +139,13 @@ class _Examination:
         else:
             descriptors = tuple(handle.descriptors())
             listed = objects_of(self.root, self.keys)
-            self._versions(handle, handle.state, rules)
+            enough = None if exact else ENOUGH_VERSIONS
+            history = history_of(handle.state, self.root, enough=enough)
+            self._versions(handle, handle.state, history, rules)
             self._packfiles(handle, descriptors)
             self._retention(handle, rules, exact=exact)
             self._inputs(handle.state)
-            self._objects(handle, handle.state, listed, rules, exact=exact)
+            self._objects(handle, handle.state, history, listed, rules, exact=exact)
             self._others(handle, handle.state, listed)
         definition = rules.definition
         if definition is not None and definition.inputs:
@@ -160,8 +166,10 @@ class _Examination:
             self.facts["packfiles"] = handle.index.objects
             self.notes.append("only other programs have written it, and keep it up")
 
-    def _versions(self, handle: TableHandle, state: VersionState, rules: Rules) -> None:
-        count = Versions(handle).count
+    def _versions(
+        self, handle: TableHandle, state: VersionState, history: list[PastVersion], rules: Rules
+    ) -> None:
+        count, read = Versions(handle).count, len(history) + 1
         past = [(version.operation, version.at_us) for version in state.history]
         syncs = [
             at_us
@@ -184,12 +192,21 @@ class _Examination:
                 "default": rules.is_usual,
             },
         }
-        names = self.keys.database, self.keys.table
-        expired = expire(self.root, *names, rules.expiry, dry_run=True, env=self.env)
+        expired = Expiry(handle, rules.expiry, self.env).of_history(state, history)
         gone, thinned = len(expired.dropped), len(expired.thinned)
-        self.facts |= {"versions_expirable": gone, "versions_thinnable": thinned}
-        if gone >= _EXPIRABLE or gone > count // 2:
-            text = f"{gone:,} of {count:,} versions may go"
+        self.facts |= {
+            "versions_read": read,
+            "versions_expirable": gone,
+            "versions_thinnable": thinned,
+        }
+        if read < count:
+            self.notes.append(
+                f"of {count:,} versions the newest {read:,} were looked at: "
+                f"sdb status --exact {self.name} looks at all"
+            )
+        if gone >= _EXPIRABLE or gone > read // 2:
+            least = "at least " if read < count else ""
+            text = f"{least}{gone:,} of {count:,} versions may go"
             text += f", {thinned:,} of them thinned out" if thinned else ""
             command = "maintain" if rules.is_usual else "expire"
             self._need("expire", text, command)
@@ -289,6 +306,7 @@ class _Examination:
         self,
         handle: TableHandle,
         state: VersionState,
+        history: list[PastVersion],
         listed: Mapping[str, Entry],
         rules: Rules,
         *,
@@ -305,12 +323,14 @@ class _Examination:
             objects = [item.size_bytes for item in collected.garbage]
         else:
             boundary_us = self.env.now_us() - int(grace * instants.SECOND_US)
-            named = set() if state.branches else self._named(state)
+            named = set() if state.branches else self._named(state, history)
+            oldest = history[0].version  # those before it may be in a list that was not read
             objects = [
                 entry.size_bytes
                 for key, entry in listed.items()
-                if self.keys.version_of(key) is not None
-                and named
+                if named
+                and (numbered := self.keys.version_of(key)) is not None
+                and numbered[0] >= oldest
                 and key not in named
                 and entry.modified_us <= boundary_us
             ]
@@ -325,9 +345,9 @@ class _Examination:
             text = f"{least}{len(objects):,} objects, {size}, are needed by no version"
             self._need("collect", text, "gc")
 
-    def _named(self, state: VersionState) -> set[str]:
+    def _named(self, state: VersionState, history: list[PastVersion]) -> set[str]:
         """Return the keys of the versions that the table leads to."""
-        keys = {version.key for version in history_of(state, self.root)}
+        keys = {version.key for version in history}
         pointers = [*state.tags.values(), *state.merges.values(), *(state.joined or ())]
         pointers += [pointer for pointer in (state.merged, state.replaced) if pointer is not None]
         return (
