@@ -11,9 +11,10 @@ from _contextvars import ContextVar  # contextvars is a module in Python, which 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 _MOST_SEEN = 10_000
+_MOST_NAMES = 8  # of inputs in one message
 _OURS = frozenset({"sdb", "contextlib"})  # the latter calls what is ours behind a `with`
 _listeners: list[tuple[Callable[[str], None], bool]] = []
 _hearers: list[Callable[[str], None]] = []
@@ -118,6 +119,27 @@ class collected:  # noqa: N801 - used as a function
     def __exit__(self, *_: object) -> None:
         """Restore the receivers of warnings."""
         _own.reset(self._token)
+
+
+def of_each(warnings: Iterable[tuple[str, str]]) -> list[str]:
+    """Return warnings of inputs, each once for all inputs whose names stand before the same words.
+
+    * ``warnings``: The name of an input, and what is said of it.
+
+    >>> of_each([("a", "a: no rows"), ("b", "b: cut off"), ("c", "c: no rows"), ("d", "1 of d")])
+    ['a, c: no rows', 'b: cut off', '1 of d']
+    """
+    names: dict[str, list[str]] = {}
+    for name, text in warnings:
+        words = text.removeprefix(name)
+        names.setdefault(words, []).extend([name] if len(words) < len(text) else [])
+    return [listed(of) + words for words, of in names.items()]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _outside() -> int:

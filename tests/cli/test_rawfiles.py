@@ -126,6 +126,24 @@ def test_a_mixed_folder_is_packed_but_for_what_has_no_rows(run: Run, mixed: Path
     assert json.loads(rows.stdout) == {"n": 8, "s": 36}
 
 
+def test_a_query_says_once_what_it_says_of_many_files(run: Run, mixed: Path) -> None:
+    for count, names in ((9, "mixed/b0.bin, mixed/b1.bin, mixed/b2.bin"), (30, "mixed/b0.bin")):
+        for number in range(count):
+            (mixed / f"b{number}.bin").write_bytes(b"no format at all %d\n" % number)
+            (mixed / f"nothing{number}.json").write_bytes(b"")
+        sql = f"SELECT COUNT(*) AS n FROM read_file('{mixed.name}', on_error => 'skip')"
+        for _ in range(2):  # at first, and from the cache
+            answer = run("query", "--fmt", "json", sql)
+            assert json.loads(answer.stdout) == {"n": 8}
+            lines = answer.stderr.decode().splitlines()
+            unknown = [line for line in lines if "unknown format" in line and "b0.bin" in line]
+            assert len(unknown) == 1, lines
+            assert names in unknown[0]
+            assert " more: unknown format" in unknown[0]
+            assert sum(": no rows" in line for line in lines) <= 1, lines
+            assert not any(".making" in line for line in lines), lines
+
+
 def test_a_query_reads_a_mixed_folder_but_for_what_has_no_rows(run: Run, mixed: Path) -> None:
     sql = f"SELECT COUNT(*) AS n, SUM(n) AS s FROM read_file('{mixed.name}'{{}})"
     refused = run("query", "--fmt", "json", sql.format(""))

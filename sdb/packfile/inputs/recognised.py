@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Understood: TypeAlias = tuple[list[Input], list[SdbError]]
 
-_MOST_NAMES = 8  # of inputs in one message
 _KINDS = {"rows": "parquet"}  # what parsers of other names read
 
 
@@ -169,9 +168,7 @@ def check_refused(
 
 
 def _names(errors: Sequence[SdbError]) -> str:
-    names = [error.path or error.message.partition(": ")[0] for error in errors]
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    return notes.listed([error.path or error.message.partition(": ")[0] for error in errors])
 
 
 def _kinds(read: Sequence[Input]) -> str:

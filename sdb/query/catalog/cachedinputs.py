@@ -24,6 +24,8 @@ from sdb.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sdb.packfile.inputs.inputs import Input
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.progress import Progress
@@ -44,6 +46,19 @@ def recognised(location: Location, reading: RawReading, version: str = "") -> li
         source if source.is_packfile or not fields else replace(source, defaults=fields[0])
         for source in reading.recognised(location, version)
     ]
+
+
+def recognised_run(run: Iterable[str], reading: RawReading) -> list[Input]:
+    """Find out what several inputs are; see :func:`recognised`."""
+    sources: list[Input] = []
+    said: list[tuple[str, str]] = []
+    for location in run:
+        with notes.collected() as warnings:
+            sources += recognised(location, reading)
+        said += [(location, warning) for warning in warnings]
+    for warning in notes.of_each(said):
+        notes.warn(warning)
+    return sources
 
 
 def folder_fields(location: Location) -> tuple[bytes, ...]:
@@ -195,7 +210,11 @@ class CachedInput:
         try:
             with notes.collected() as warnings:
                 text = _pack(sources, making, threads, progress, self._name)
-            warnings[:0] = said
+            # That there are no rows is said by what was left out, and not with the name of a draft.
+            empty = f": {making} is empty"
+            is_empty = any(text.endswith(empty) for text in warnings)
+            warnings = [*said, *(text for text in warnings if not text.endswith(empty))]
+            warnings += [f"{self._name}: no rows"] if is_empty and not said else []
             for warning in warnings:
                 notes.warn(warning)
             packfile = open_packfile(making, name=self._name)
@@ -271,7 +290,7 @@ class CachedRun(CachedByFacts):
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
-        return [source for location in self._run for source in recognised(location, self.reading)]
+        return recognised_run(self._run, self.reading)
 
     def _is_same(self) -> bool:
         return smallinputs.contents(self._run).digest == self._state.facts[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from sdb import bounds
+from sdb import bounds, notes
 from sdb.errors import ConflictError, SdbError
 from sdb.lake.names import lake_name
 from sdb.packfile.inputs.rawreading import USUAL
@@ -27,6 +27,7 @@ from sdb.query.catalog.cachedinputs import (
     folder_fields,
     packed_apart,
     recognised,
+    recognised_run,
     state_of,
 )
 from sdb.records import record, replace
@@ -101,6 +102,7 @@ def open_runs(
         As :func:`open_table`.
     """
     kept_bytes, most_bytes = 0, _most_bytes()
+    said: list[tuple[str, str]] = []
     all_runs = list(runs)
     are_remote = any(_is_remote(run[0]) for run in all_runs)
 
@@ -110,10 +112,12 @@ def open_runs(
     objects = in_order(fetched, all_runs, is_remote=are_remote)
     try:
         for run, cached_object in zip(all_runs, objects, strict=True):
-            if cached_object is not None:
-                packfile, made_bytes = _kept(cached_object, threads, progress)
-            else:
-                packfile, made_bytes = _opened(run, reading, threads, progress)
+            with notes.collected() as warnings:
+                if cached_object is not None:
+                    packfile, made_bytes = _kept(cached_object, threads, progress)
+                else:
+                    packfile, made_bytes = _opened(run, reading, threads, progress)
+            said += [(run[0], warning) for warning in warnings]
             yield run, packfile
             # To look how large the cache is means to look at all that lies there.
             kept_bytes += made_bytes
@@ -121,6 +125,8 @@ def open_runs(
                 cachefolder.bound(most_bytes)
                 kept_bytes = 0
     finally:
+        for warning in notes.of_each(said):
+            notes.warn(warning)
         if kept_bytes:
             cachefolder.bound(most_bytes)
 
@@ -171,7 +177,7 @@ def _opened(
             else CachedInput(location, state_of(location), folder, reading)
         )
         return _kept(cached, threads, progress)
-    sources = [source for each in run for source in recognised(each, reading)]
+    sources = recognised_run(run, reading)
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
     return packed_apart(sources, threads, progress, obstacle), 0
