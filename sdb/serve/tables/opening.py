@@ -24,7 +24,21 @@ if TYPE_CHECKING:
 
     Fields: TypeAlias = "tuple[Inventory, tuple[FieldDescription, ...]]"
 
-_FIELDS: LruCache[tuple[str, str, str], Fields] = LruCache(most_entries=16)
+_FIELD_BYTES = 256  # of a field beside its names
+_MOST_FIELD_BYTES = 16 << 20
+
+
+def _size_bytes(listed: Fields) -> int:
+    """Return about the memory that fields take."""
+    inventoried, named_too = listed
+    names = [name or "" for field in (*inventoried.fields, *named_too) for name in field.path]
+    count = len(inventoried.fields) + len(named_too)
+    return count * _FIELD_BYTES + sum(map(len, [*names, *inventoried.silent]))
+
+
+_FIELDS: LruCache[tuple[str, str, str], Fields] = LruCache(
+    most_bytes=_MOST_FIELD_BYTES, size_of=_size_bytes
+)
 
 
 def named(name: str) -> tuple[TableKeys, str]:
