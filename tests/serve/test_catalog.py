@@ -143,7 +143,7 @@ def test_the_plan_as_data(server: Server, lake: Path) -> None:
         assert flawed.json()["detail"].startswith("where: "), where
 
 
-def test_rows_by_time_and_by_value(server: Server) -> None:
+def test_rows_by_time_and_by_value(server: Server, lake: Path) -> None:
     path = "/v1/tables/web.gha/hits"
     plain = server.get(f"{path}?step=1m").json()
     assert sum(row["rows"] for row in plain["rows"]) == 1000
@@ -159,6 +159,14 @@ def test_rows_by_time_and_by_value(server: Server) -> None:
     assert server.get(f"{path}?step=1.5s").status_code == 400
     assert server.get(f"{path}?by=a%2Bb").status_code == 400
     assert server.get("/v1/tables/logs.app/hits").json()["detail"] == "logs.app has no obvious time"
+    minutes = [{"time": f"2024-01-01T00:0{n}:00Z", "value": n % 2} for n in range(9)]
+    db = sdb.connect(lake)
+    db.create("logs.named", "in/*.json")
+    db.append("logs.named", minutes)
+    named = "/v1/tables/logs.named/hits?step=5m"
+    assert [row["rows"] for row in server.get(named).json()["rows"]] == [5, 4]
+    split = server.get(f"{named}&by=value").json()["rows"]
+    assert [(row["value"], row["rows"]) for row in split] == [(0, 3), (1, 2), (0, 2), (1, 2)]
     facets = server.get("/v1/tables/web.gha/facets?fields=type,actor.login&limit=2").json()["rows"]
     assert [row["field"] for row in facets] == ["type", "type", "actor.login", "actor.login"]
     assert facets[0] == {"field": "type", "value": "PushEvent", "rows": 596}
@@ -605,3 +613,15 @@ def test_names_with_dots_are_told_apart(
     assert server.get(f"/v1/tables/{first}", headers=headers["web"]).status_code == 404
     answer = server.query(f"SELECT n FROM {first}", headers["all"])
     assert answer.headers["sdb-versions"] == f"{first}@1"
+
+
+def test_the_fields_that_are_kept_are_bounded_in_bytes() -> None:
+    from sdb.packfile.read.fields import FieldDescription, Inventory
+    from sdb.serve.tables import opening
+
+    fields = tuple(FieldDescription((f"{n:0200}",), ("int",), n) for n in range(2000))
+    for number in range(100):
+        opening._FIELDS.put(("root", "db.t", str(number)), (Inventory(fields, 1, True), fields))
+    number = len(opening._FIELDS)
+    assert 1 <= number <= (16 << 20) // (2000 * 2 * 200)
+    opening._FIELDS.clear()

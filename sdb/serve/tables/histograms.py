@@ -69,11 +69,12 @@ class Histograms:
             time = quoted(path if handle.schema is None else names_of(handle.schema, path))
             bucket = f"DATE_BIN('{step} second', {time})"
             by = field(asked.by, "by") if asked.by else ""
-            items, keys = [f'{bucket} AS "time"'], ['"time"']
+            # A field may have the name of an item, and would be meant by that name in GROUP BY.
+            items, keys = [f'{bucket} AS "time"'], [bucket]
             if by:
                 items.append(f'{by} AS "value"')
-                keys.append('"value"')
-            known = " AND ".join(f"{key} IS NOT NULL" for key in (time, bucket, by) if key)
+                keys.append(by)
+            known = " AND ".join(f"{key} IS NOT NULL" for key in (time, *keys))
             where = f"{known} AND {condition(asked.where)}" if asked.where else known
             text = (
                 f'SELECT {", ".join(items)}, COUNT(*) AS "rows" FROM {table_text(handle)} '  # noqa: S608
