@@ -323,6 +323,7 @@ class LaneScan:
         offset: int = 0,
         most_bytes: int = ...,
         keeps: bool = False,
+        counted: Sequence[tuple[int, int]] = ...,
     ) -> ArrowTable | None: ...
     def count(self) -> int: ...
     def first(

@@ -93,10 +93,10 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-def packed(rows: list[dict[str, Any]], folder: str) -> Path:
+def packed(rows: list[dict[str, Any]], folder: str, **how: Any) -> Path:
     text = Path(folder, "t.json")
     text.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    sdb.pack([str(text)], str(text.with_suffix(".zion")))
+    sdb.pack([str(text)], str(text.with_suffix(".zion")), **how)
     return text.parent
 
 
@@ -162,3 +162,69 @@ def test_rows(rows: list[dict[str, Any]], items: str, where: str, limit: str, ty
     query = f"SELECT {items} FROM read_file('t.zion') {where}{limit}"
     with tempfile.TemporaryDirectory() as folder:
         agree(query, packed(rows, folder), ordered=True, typed=typed, blind=False)
+
+
+MOMENTS = st.integers(0, 24).map(lambda step: f"2021-03-04T{step // 12:02}:{step % 12 * 5:02}:00Z")
+"""Many of them are where a bucket begins."""
+ABSENT = "absent"
+ODD = st.sampled_from([ABSENT, None, "soon"])
+PERIODS = st.sampled_from(
+    [
+        "",
+        "WHERE t IS NOT NULL",
+        "WHERE DATE_BIN('600 second', t) IS NOT NULL",
+        "WHERE t >= TIMESTAMP '2021-03-04T00:10:00Z' AND t < TIMESTAMP '2021-03-04T00:50:00Z'",
+        "WHERE t <= TIMESTAMP '2021-03-04T01:00:00Z' OR w = 1",
+        "WHERE NOT t > TIMESTAMP '2021-03-04T00:30:00Z'",
+        "WHERE u > TIMESTAMP '2021-03-04T00:30:00Z'",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=usual(200), deadline=None)
+@given(
+    moments=st.lists(MOMENTS, min_size=20, max_size=60).map(sorted),
+    odd=st.lists(st.tuples(st.integers(0, 60), ODD), max_size=1),
+    seconds=st.sampled_from([600, 3600, 5000]),
+    where=PERIODS,
+    more=st.sampled_from(["", ", COUNT(*) AS m", ", MIN(w) AS m"]),
+)
+def test_rows_by_time_are_counted_by_metadata_as_by_the_engine(
+    moments: list[str | None],
+    odd: list[tuple[int, str | None]],
+    seconds: int,
+    where: str,
+    more: str,
+) -> None:
+    """Blocks have some rows, and are left out where they are within a bucket."""
+    for at, value in odd:
+        moments.insert(at, value)
+    rows = [
+        {"w": number, "u": "2021-03-04T00:45:00Z", "pad": f"{number * 7919 % 9973:04}" * 40}
+        | ({} if each == ABSENT else {"t": each})
+        for number, each in enumerate(moments)
+    ]
+    bucket = f"DATE_BIN('{seconds} second', t)"
+    query = f"SELECT {bucket} AS t, COUNT(*) AS n{more} FROM read_file('t.zion') {where}"
+    query += f" GROUP BY {bucket} ORDER BY {bucket}"
+    with tempfile.TemporaryDirectory() as folder:
+        root = packed(rows, folder, align_bytes=512, block_bytes=512)
+        answers = Answers(root, query)
+        assert answers.lines(native=True) == answers.lines(native=False), query
+
+
+def test_blocks_within_a_bucket_are_not_read(tmp_path: Path) -> None:
+    rows = [
+        {"t": f"2021-03-04T{minute // 60:02}:{minute % 60:02}:30Z", "pad": str(minute) * 40}
+        for minute in range(600)
+    ]
+    packed(rows, str(tmp_path), align_bytes=1024, block_bytes=1024)
+    bucket = "DATE_TRUNC('hour', t)"
+    query = f"SELECT {bucket} AS t, COUNT(*) AS n FROM '{tmp_path}/t.zion'"
+    query += " WHERE t >= TIMESTAMP '2021-03-04T02:30:00Z' AND {} GROUP BY 1 ORDER BY 1"
+    with sdb.sql(query.format(f"{bucket} IS NOT NULL")) as counted:
+        assert [row["n"] for row in counted] == [30, *[60] * 7]
+        assert 0 < counted.blocks_read == counted.reading.blocks < counted.reading.all_blocks / 4
+    with sdb.sql(query.format("pad <> 'x'")) as others:
+        assert [row["n"] for row in others] == [30, *[60] * 7]
+        assert others.blocks_read > counted.reading.all_blocks / 2

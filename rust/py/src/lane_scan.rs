@@ -139,9 +139,10 @@ impl LaneScan {
 
     /// Sums up the rows in groups that have lanes `keys` in common, in the order in which they are met or that
     /// of `sort`. `lanes` have places among keys and calls; `keeps` puts rows without a key into the group of
-    /// NULL. None when the groups take too much memory.
+    /// NULL; `counted` are rows that are not read, by the time of their group. None when the groups take too
+    /// much memory.
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
-    #[pyo3(signature = (keys, calls, lanes, *, sort=Vec::new(), limit=None, offset=0, most_bytes=usize::MAX, keeps=false))]
+    #[pyo3(signature = (keys, calls, lanes, *, sort=Vec::new(), limit=None, offset=0, most_bytes=usize::MAX, keeps=false, counted=Vec::new()))]
     fn aggregate(
         &self,
         py: Python<'_>,
@@ -153,12 +154,14 @@ impl LaneScan {
         offset: usize,
         most_bytes: usize,
         keeps: bool,
+        counted: Vec<(i64, u64)>,
     ) -> PyResult<Option<ArrowTable>> {
         let keys = keys.into_iter().map(convert::key).collect::<Result<_>>().map_err(to_py)?;
         let calls = calls.into_iter().map(convert::call).collect::<PyResult<_>>()?;
         let ask = Ask { summary: Summary { keys, keeps, calls, most_bytes }, lanes, sort, limit, offset };
-        let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
+        let mut start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
         let runs = py.detach(|| self.request.gather(start.clone())).map_err(to_py)?;
+        counted.into_iter().try_for_each(|(us, rows)| start.count(us, rows)).map_err(to_py)?;
         let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
         ask.collect(py, start, feed, &self.stopped)
     }

@@ -348,6 +348,14 @@ class TableScan:
             scans.append(scan)
         return scans
 
+    def reduced(self, parts: Sequence[PackfileScan]) -> TableScan:
+        """Record that some blocks are enough, for each packfile to read, and return these."""
+        left = iter(parts)
+        self.done = tuple([next(left) if part.intervals else part for part in self.parts])
+        scan = TableScan(self.name, self.test, (), prune=self._prune, times=self.times)
+        scan.parts = tuple(parts)
+        return scan
+
     @property
     def is_pruned(self) -> bool:
         """Return whether metadata is trusted to leave out rows, or to stand for them."""

@@ -10,6 +10,7 @@ module             holds
 `freememory`       the memory that a query may take when nothing is said
 `native`           runs what a scan answers alone
 `metadata_totals`  totals of all rows that metadata has
+`countedtimes`     rows by time that metadata counts
 `described`        answers DESCRIBE and SUMMARIZE
 `notes`            what users should know of an answer
 `udfs`             functions that DuckDB lacks

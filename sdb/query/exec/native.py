@@ -7,12 +7,13 @@ from itertools import chain
 
 from sdb import _core
 from sdb.query.analyze.types import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
+from sdb.query.exec.countedtimes import counted_times
 from sdb.query.exec.execution import Execution
 from sdb.query.plan.scans import DataShape, HashAggregate, Take, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from sdb.query.catalog.blockfronts import Front
@@ -26,6 +27,7 @@ _MOST_BYTES = 256 << 20
 class Grouped:
     """Groups, made when they are asked for.
 
+    * ``counted``: Rows of groups that are not read, by the time that these have in common.
     * ``instead``: Has an engine do it all, when groups take more memory.
     """
 
@@ -34,11 +36,13 @@ class Grouped:
         scan: _core.LaneScan,
         groups: HashAggregate,
         most_bytes: int,
+        counted: Mapping[int, int],
         instead: Callable[[], Any],
     ) -> None:
         self._scan = scan
         self._groups = groups
         self._most_bytes = most_bytes
+        self._counted = counted
         self._instead = instead
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -53,6 +57,7 @@ class Grouped:
             offset=groups.offset,
             most_bytes=self._most_bytes,
             keeps=groups.keeps,
+            counted=[*self._counted.items()],
         )
         stream = self._instead() if made is None else made
         return stream.__arrow_c_stream__(requested_schema)
@@ -90,9 +95,14 @@ def run(
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
     limit = operation.limit if isinstance(operation, Take) else None
+    counted, dataset = (
+        counted_times(operation)
+        if isinstance(operation, HashAggregate)
+        else ({}, operation.scan.dataset)
+    )
     takes_each = operation.scan.predicate is None and not operation.scan.explode
     scan = _core.LaneScan(
-        list(operation.scan.dataset.streamed(limit, takes_each=takes_each)),
+        list(dataset.streamed(limit, takes_each=takes_each)),
         [(level, list(path), letter) for level, path, letter in lanes],
         explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
         predicate=operation.scan.predicate,
@@ -104,7 +114,7 @@ def run(
     if isinstance(operation, DataShape):
         result.reader = Shaped(scan, operation.letters)
     elif isinstance(operation, HashAggregate):
-        result.reader = Grouped(scan, operation, most_bytes, _instead(result, engine))
+        result.reader = Grouped(scan, operation, most_bytes, counted, _instead(result, engine))
     return result
 
 

@@ -104,7 +104,8 @@ class Pusher:
                 return ("and" if (op == "AND") is not negated else "or", parts)
             case ast.Is(what="NULL"):
                 is_null = node.negated is negated
-                return ("is", self._path(node.operand), ANY & ~PRESENT if is_null else PRESENT)
+                path = self._path(self._rounded(node.operand))
+                return ("is", path, ANY & ~PRESENT if is_null else PRESENT)
             case ast.Is():
                 test = self._test(node)
                 return ("not", test) if negated else test
@@ -235,6 +236,16 @@ class Pusher:
             raise Unsuited
         self.scan = value.scan
         return list(value.path)
+
+    def _rounded(self, node: ast.Expr) -> ast.Expr:
+        """Return the time that is rounded down, which has a value where the result has one."""
+        if not isinstance(node, ast.Call) or node.name not in {"DATE_BIN", "DATE_TRUNC"}:
+            return node
+        value = self.resolve(node.args[0])
+        types = ANY if value is None else value.scan.types(value.level, tuple(value.path))
+        if types & ~(TIME | NULL | MISSING):
+            raise Unsuited  # the engine knows which texts are times
+        return node.args[0]
 
     @staticmethod
     def _constant(node: ast.Expr) -> Constant:

@@ -17,6 +17,14 @@ pub enum Grain {
 }
 
 impl Grain {
+    /// For how many microseconds from a rounded time on all times are rounded down to it, at least.
+    pub fn least(self) -> i64 {
+        match self {
+            Self::Micros { every, .. } => every.max(1),
+            Self::Months(_) => 28 * 86_400_000_000,
+        }
+    }
+
     /// Rounds microseconds since 1970 down.
     pub fn floor(self, us: i64) -> i64 {
         match self {

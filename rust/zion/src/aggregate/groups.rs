@@ -123,6 +123,8 @@ pub struct Groups {
     /// For each symbol of the table in force the number of the group of which it is the only key, plus 1; 0: it was
     /// not met.
     symbols: Vec<u32>,
+    /// Of the last row by a time that is rounded down: from and up to where times are in its group, and its number.
+    last: (i64, i64, usize),
     scratch: Vec<u8>,
     /// Bytes of the keys that were made, kept or not: short rows can stand for long ones.
     read: usize,
@@ -142,6 +144,7 @@ impl Groups {
             bytes: 0,
             recent: Recent::default(),
             symbols: Vec::new(),
+            last: (0, 0, 0),
             scratch: Vec::new(),
             read: 0,
         };
@@ -161,7 +164,14 @@ impl Groups {
     fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {
         let node = match *self.places.keys {
             [] => return Ok(Some(0)),
-            [(node, _)] => node,
+            [(node, Some(grain))] => {
+                let time = slots[node].as_ref().map_or(Ok(None), |value| value.time(data))?;
+                return match time {
+                    Some(us) => self.group_of_time(us, grain).map(Some),
+                    None => self.group_of_keys(data, table, slots),
+                };
+            }
+            [(node, None)] => node,
             _ => return self.group_of_keys(data, table, slots),
         };
         if let Some(value) = slots[node].as_ref().filter(|value| value.header.kind == kind::SYMBOL) {
@@ -200,6 +210,23 @@ impl Groups {
             self.symbols.resize(table.max_id() as usize, 0);
             self.symbols[at] = number as u32 + 1;
         }
+        Ok(number)
+    }
+
+    /// The number of the group of a time that is rounded down: mostly that of the row before.
+    #[inline]
+    fn group_of_time(&mut self, us: i64, grain: Grain) -> Result<usize> {
+        let (from, until, number) = self.last;
+        if from <= us && us < until {
+            return Ok(number);
+        }
+        let from = grain.floor(us);
+        self.scratch.clear();
+        answer::put_time(&mut self.scratch, from)?;
+        self.read += self.scratch.len();
+        limits::check_run(self.read, 0)?;
+        let number = self.number();
+        self.last = (from, from.saturating_add(grain.least()), number);
         Ok(number)
     }
 
@@ -249,6 +276,15 @@ impl Groups {
         let calls = &self.places.calls;
         self.bytes += key_bytes + KEY_BYTES + calls.len() * size_of::<Total>();
         self.totals.extend(calls.iter().map(|call| call.function.total()));
+    }
+
+    /// Counts rows that metadata tells of: those of a group of times.
+    pub fn count(&mut self, us: i64, rows: u64) -> Result<()> {
+        self.scratch.clear();
+        answer::put_time(&mut self.scratch, us)?;
+        let first = self.number() * self.places.calls.len();
+        self.totals[first..].iter_mut().take(self.places.calls.len()).for_each(|total| total.add_rows(rows));
+        Ok(())
     }
 
     /// Adds the groups of the rows that follow. They must come from the same start.
@@ -345,7 +381,7 @@ impl Accumulator for Groups {
     fn add_row(&mut self) {
         for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
             if call.function == Function::Rows {
-                total.add_row();
+                total.add_rows(1);
             }
         }
     }

@@ -150,7 +150,7 @@ impl Total {
         value: Option<&Value>,
     ) -> Result<usize> {
         if function == Function::Rows {
-            self.add_row();
+            self.add_rows(1);
             return Ok(0);
         }
         let Some(value) = value else { return Ok(0) };
@@ -180,11 +180,11 @@ impl Total {
         Ok(0)
     }
 
-    /// Counts a row.
+    /// Counts rows.
     #[inline]
-    pub(super) fn add_row(&mut self) {
+    pub(super) fn add_rows(&mut self, rows: u64) {
         if let Self::Count(count) = self {
-            *count += 1;
+            *count += rows;
         }
     }
 
