@@ -46,7 +46,7 @@ def set_schema(
     `SchemaConflictError` if another writer has changed the same columns meanwhile; `NotFoundError`,
     `ConflictError` or `UncertainError` as :func:`sdb.table.commit.schemas.change_schema` does.
     """
-    wished = _read(schema)
+    wished = read_schema(schema)
     if wished is not None and mode:
         wished = evolve.with_mode(wished, mode)
     handle = _opened(root, keys, branch)
@@ -103,9 +103,10 @@ def _opened(root: TableRoot, keys: TableKeys, branch: str) -> TableHandle:
     return open_table(root, keys.database, keys.table, at=at)
 
 
-def _read(
+def read_schema(
     schema: TableSchema | dict[str, object] | list[object] | str | bytes | None,
 ) -> TableSchema | None:
+    """Read a schema, or its JSON. Raises `InputError` if it is malformed."""
     if schema is None or isinstance(schema, TableSchema):
         return schema
     if isinstance(schema, str | bytes):

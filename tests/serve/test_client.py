@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 # What has no meaning on a server, and says so.
 REFUSED = {
-    "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "splits": (), "maintain": (),
-    "validate": (), "describe": (), "lazy": (), "infer_schema": (),
-    "check_schema": (), "set_schema": ([],),
+    "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "splits": (),
+    "validate": (), "describe": (), "lazy": (), "check_schema": (),
 }  # fmt: skip
 
 
@@ -381,6 +380,50 @@ def test_frames_and_files_are_appended(db: Connection, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_schemas_are_begun_and_set(db: Connection, lake: Path) -> None:
+    table = db.table("logs.app")
+    assert table.schema is None
+    inferred = table.infer_schema()
+    assert [column.name for column in inferred.columns] == ["n"]
+    assert table.schema is None
+    done = table.set_schema(inferred, mode="reject", author="eve", message="begin")
+    assert (done.version, done.is_new) == (2, True)
+    assert done.schema == table.schema == sdb.connect(lake).table("logs.app").schema
+    assert table.schema is not None
+    assert table.schema.mode == "reject"
+    first = next(iter(table.log()))
+    assert (first.author, first.message) == ("eve", "begin")
+    assert not table.set_schema(table.schema).is_new
+    with pytest.raises(errors.InputError, match="unknown type 'nope'"):
+        table.set_schema([{"name": "n", "type": "nope"}])
+    with pytest.raises(errors.UsageError, match="is a version"):
+        table.at(1).set_schema(inferred)
+    assert db.table("logs.app@1").schema is None
+    assert table.set_schema(None).schema is None
+    assert table.schema is None
+
+
+def test_tables_are_kept_small(db: Connection, lake: Path) -> None:
+    for number in range(9):
+        db.append("logs.app", [{"n": number}])
+    (status,) = db.status("logs.app")
+    assert [need.action for need in status.needs] == ["compact"]
+    assert {each.table for each in db.status()} == {"logs.app", "web.gha"}
+    done_now: list[Any] = []
+    planned = db.maintain("logs.app", dry_run=True)
+    assert [action.action for action in planned.actions] == ["compact"]
+    done = db.maintain("logs", author="eve", tell=done_now.append)
+    assert (list(done.actions), done.failures) == (done_now, ())
+    assert done.actions[0].version == 11
+    assert done.actions[0].numbers["packfiles"] == 10
+    local = sdb.connect(lake).table("logs.app")
+    assert next(iter(local.log())).author == "eve"
+    assert db.table("logs.app").maintain().actions == ()
+    for call in (db.status, db.maintain):
+        with pytest.raises(errors.NotFoundError):
+            call("logs.nope")
+
+
 def test_what_a_server_does_not_have_says_why(remote: Connection) -> None:
     table: Any = remote.table("logs.app")
     for name, arguments in REFUSED.items():
@@ -391,16 +434,15 @@ def test_what_a_server_does_not_have_says_why(remote: Connection) -> None:
     for name in ("root",):
         with pytest.raises(errors.UnsupportedError):
             getattr(remote, name)
-    for name in ("maintain", "status"):
-        with pytest.raises(errors.UnsupportedError):
-            getattr(remote, name)()
+    with pytest.raises(errors.UnsupportedError, match="grace="):
+        remote.maintain("logs.app", grace="1h")
     with pytest.raises(errors.UnsupportedError):
         remote.create("a.b", "x/*.json")
     with pytest.raises(errors.UnsupportedError):
         remote.sync("logs.app")
     with pytest.raises(errors.UnsupportedError):
         remote.append("logs.app", [{"n": 1}], partition={"day": 1})
-    for name in ("handle", "snapshot", "schema"):
+    for name in ("handle", "snapshot"):
         with pytest.raises(errors.UnsupportedError):
             getattr(table, name)
 
@@ -553,7 +595,25 @@ def test_commands_take_servers(serve: Callable[..., Server], tmp_path: Path) -> 
     csv = tmp_path / "out.csv"
     assert sdb_("query", "--root", url, "-o", str(csv), "SELECT n FROM logs.app").returncode == 0
     assert csv.read_text().startswith("n\n")
-    for words in (("compact", "logs.app"), ("gc", "logs.app"), ("query", "--explain", "SELECT 1")):
+    shown = sdb_("schema", "infer", "--root", url, "logs.app", "--json")
+    assert json.loads(shown.stdout)["columns"][0]["name"] == "n"
+    assert sdb_("schema", "show", "--root", url, "logs.app").returncode == 3
+    assert "version 4" in sdb_("schema", "infer", "--set", "--root", url, "logs.app").stderr
+    (tmp_path / "schema.json").write_text(shown.stdout)
+    words = ("schema", "set", "--root", url, "logs.app")
+    assert "version 4" in sdb_(*words, "schema.json").stderr
+    assert "mode reject: version 5" in sdb_(*words, "--mode", "reject").stderr
+    assert json.loads(sdb_("schema", "show", "--root", url, "logs.app").stdout)["mode"] == "reject"
+    assert "version 6" in sdb_(*words, "--remove").stderr
+    assert "logs.app: version 6" in sdb_("status", "--root", url, "logs").stdout
+    assert "nothing to do" in sdb_("maintain", "--root", url, "logs.app").stderr
+    for words in (
+        ("maintain", "--watch"),
+        ("status", "--exact"),
+        ("compact", "logs.app"),
+        ("gc", "logs.app"),
+        ("query", "--explain", "SELECT 1"),
+    ):
         refused = sdb_(words[0], "--root", url, *words[1:])
         assert refused.returncode == 8, refused.stderr
         assert "server" in refused.stderr

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from sdb.table.schema.columns import TableSchema
 
 
-def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: bool) -> None:
+def say_schema(name: str, schema: TableSchema | None, *, is_compact: bool) -> None:
     """Print a schema as JSON. Raises `NotFoundError` if the table has none."""
     if schema is None:
-        hint = f"sdb schema infer {handle.name} prints one that all rows conform to"
-        raise NotFoundError(f"{handle.name} has no schema", hint=hint)
+        hint = f"sdb schema infer {name} prints one that all rows conform to"
+        raise NotFoundError(f"{name} has no schema", hint=hint)
     members = schema.as_dict()
     if is_compact:
         output.say_json(members)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from sdb import instants
+from sdb.errors import SdbError
 from sdb.packfile.read.fields import FieldDescription
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.records import record
@@ -12,6 +13,7 @@ from sdb.statements.effects import Effect, Executed
 from sdb.table.catalog.refs import NamedVersion
 from sdb.table.catalog.storedqueries import QueryParam, StoredQuery
 from sdb.table.catalog.views import View
+from sdb.table.commit.schemas import ChangedSchema
 from sdb.table.format.state import RowCounts, VersionChanges
 from sdb.table.format.view import ViewVersion
 from sdb.table.history.diff import TableDifference
@@ -22,7 +24,10 @@ from sdb.table.history.restore import Restored
 from sdb.table.inspect.describe import TableFacts
 from sdb.table.inspect.timeline import Timeline
 from sdb.table.maintenance.compact import Compacted, CompactedRun, TimeShares
+from sdb.table.schema.columns import TableSchema
 from sdb.table.sync.status import InputState, InputStatus
+from sdb.table.upkeep.actions import Action
+from sdb.table.upkeep.maintain import Maintained
 from sdb.table.upkeep.status import Need, TableStatus
 
 TYPE_CHECKING = False
@@ -202,6 +207,30 @@ def status(members: Members) -> TableStatus:
     facts = {name: value for name, value in members.items() if name not in own}
     needs = tuple([Need(**need) for need in members["needs"]])
     return TableStatus(members["table"], needs, tuple(members["notes"]), facts)
+
+
+def schema(members: Members) -> TableSchema | None:
+    """Return the schema of a table."""
+    value = members["schema"]
+    return None if value is None else TableSchema.of_json(value)
+
+
+def changed_schema(members: Members) -> ChangedSchema:
+    """Return what a change of a schema came to."""
+    return ChangedSchema(members["version"], schema(members), members["new"])
+
+
+def maintained(members: Members) -> Maintained:
+    """Return what a round of upkeep came to."""
+    own = {"table", "action", "text", "version"}
+    actions = [
+        Action(
+            numbers={name: value for name, value in each.items() if name not in own},
+            **{name: each[name] for name in own},
+        )
+        for each in members["actions"]
+    ]
+    return Maintained(tuple(actions), tuple(map(SdbError, members["failures"])))
 
 
 def merged(members: Members) -> MergedBranch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from fnmatch import fnmatchcase
 from tempfile import SpooledTemporaryFile
 from typing import cast
 from urllib.parse import parse_qsl, quote, unquote
@@ -23,6 +24,7 @@ from sdb.statements.execute import bound_statements, groups
 from sdb.table.format.keys import flaw_of_name, new_uid
 from sdb.table.format.versionref import parse_reference, split_reference
 from sdb.table.insert.insert import Inserted
+from sdb.table.upkeep.maintain import Maintained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from sdb.client.options import (
         AppendOptions,
         ExecuteOptions,
+        MaintainOptions,
         Params,
         RestoreOptions,
         SqlOptions,
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from sdb.table.format.versionref import Given
     from sdb.table.history.restore import Restored
     from sdb.table.inspect.describe import TableFacts
+    from sdb.table.upkeep.status import TableStatus
 
 _SPOOL_BYTES = 8 << 20
 _MOST_BODY_BYTES = 64 << 20
@@ -85,6 +89,30 @@ class RemoteConnection(ConnectionCalls):
             for name in names
             if database in {None, name.partition(".")[0]}
         ]
+
+    def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
+        """Report what tables need; see :meth:`Connection.status`."""
+        return [self.table(each).status(exact=exact) for each in self._meant(name)]
+
+    def maintain(self, name: str | None = None, **options: Unpack[MaintainOptions]) -> Maintained:
+        """Keep tables small; see :meth:`Connection.maintain`."""
+        done = [self.table(each).maintain(**options) for each in self._meant(name)]
+        return Maintained(
+            tuple([action for each in done for action in each.actions]),
+            tuple([failure for each in done for failure in each.failures]),
+        )
+
+    def _meant(self, name: str | None) -> list[str]:
+        """Return the tables that ``db``, ``db.table`` or ``db.pattern*`` means.
+
+        Raises `NotFoundError` if no table has such a name.
+        """
+        database, _, pattern = (name or "").partition(".")
+        listed = self.tables(database or None)
+        meant = [each.name for each in listed if fnmatchcase(each.table, pattern or "*")]
+        if not meant and name:
+            raise NotFoundError(f"there is no table {name[:200]}")
+        return meant
 
     def paged(self, path: str, members: str, **params: object) -> Iterator[dict[str, Any]]:
         """Iterate over a list, page by page."""
@@ -265,8 +293,6 @@ class RemoteConnection(ConnectionCalls):
         'execute("CREATE TABLE db.table") makes one without inputs',
     )
     sync = Refused("syncing tables", "their inputs are files where the root is")
-    maintain = Refused("maintaining tables")
-    status = Refused("the status of tables")
     store_query = Refused("storing a query", hint="sdb query-store put, where the root is")
     drop_query = Refused("dropping a query", hint="sdb query-store drop, where the root is")
 

@@ -16,7 +16,7 @@ from sdb.table.history.undo import Undone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
     from typing import Any, Unpack
 
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         BranchAppendOptions,
         CompactOptions,
         ForkOptions,
+        MaintainOptions,
         MergeOptions,
         PushOptions,
         RestoreOptions,
+        SchemaOptions,
         WriteOptions,
     )
     from sdb.client.remote.connection import RemoteConnection
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from sdb.statements.effects import Executed
     from sdb.store.base import Location
     from sdb.table.catalog.refs import NamedVersion
+    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
     from sdb.table.history.fork import SentTable
@@ -46,7 +49,9 @@ if TYPE_CHECKING:
     from sdb.table.inspect.describe import TableFacts
     from sdb.table.inspect.timeline import Timeline
     from sdb.table.maintenance.compact import Compacted
+    from sdb.table.schema.columns import TableSchema
     from sdb.table.sync.status import InputStatus
+    from sdb.table.upkeep.maintain import Maintained
     from sdb.table.upkeep.status import TableStatus
 
 _MAIN = "main"
@@ -281,6 +286,44 @@ class RemoteTable(TableCalls):
         options.pop("progress", None)
         return answers.compacted(self._changed(f"{self._path}/compact", dict(options)))
 
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of this version; None: it has none."""
+        return answers.schema(self._get("/schema"))
+
+    def infer_schema(self) -> TableSchema:
+        """Return a schema that all rows conform to; nothing is stored."""
+        return cast("TableSchema", answers.schema(self._get("/schema", infer="true")))
+
+    def set_schema(
+        self,
+        schema: TableSchema | dict[str, object] | list[object] | str | None,
+        **options: Unpack[SchemaOptions],
+    ) -> ChangedSchema:
+        """Set the schema, in a separate version; see :meth:`sdb.Table.set_schema`."""
+        from sdb.statements.schemasetting import read_schema
+
+        branch = self._target
+        wished = read_schema(schema)
+        path = f"/v1/tables/{self._name}{'' if branch == _MAIN else f'@{branch}'}/schema"
+        members = {"schema": None if wished is None else wished.as_dict(), **options}
+        return answers.changed_schema(self._changed(path, members, {"if-match": "*"}, "PUT"))
+
+    def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
+        """Keep the table small; see :meth:`sdb.Table.maintain`."""
+        if self._target != _MAIN:
+            raise UsageError(f"{self.full_name}: upkeep is of a table, and of no branch")
+        tell = options.get("tell")
+        members = {"dry_run": options.get("dry_run", False), "author": options.get("author", "")}
+        for name, value in options.items():
+            if value and name not in {*members, "tell"}:
+                raise refused(f"{name}=", "the server has its own limits")
+        done = answers.maintained(self._changed(f"{self._path}/maintain", members))
+        if tell is not None:
+            for action in done.actions:
+                tell(action)
+        return done
+
     def status(self, *, exact: bool = False) -> TableStatus:
         """Report what the table needs; see :meth:`sdb.Table.status`."""
         if exact:
@@ -288,11 +331,15 @@ class RemoteTable(TableCalls):
         return answers.status(self._get("/status"))
 
     def _changed(
-        self, path: str, members: dict[str, object], headers: dict[str, str] | None = None
+        self,
+        path: str,
+        members: Mapping[str, object],
+        headers: dict[str, str] | None = None,
+        method: str = "POST",
     ) -> dict[str, Any]:
         """Ask for a change that is not sent again: the second time would be another change."""
         reply = self._connection.transport.request(
-            "POST", path, members=members, headers=headers or {}, may_repeat=False
+            method, path, members=members, headers=headers or {}, may_repeat=False
         )
         self._reload()
         return cast("dict[str, Any]", reply.json())
@@ -321,10 +368,7 @@ class RemoteTable(TableCalls):
     # What works on the objects of a table, and not on its rows
 
     handle = snapshot = Refused("reading the index")
-    schema = Refused("reading a schema")
-    infer_schema = Refused("inferring a schema", "all rows are read for it")
     check_schema = Refused("checking a schema", "all rows are read for it")
-    set_schema = Refused("setting a schema", "it is set where the root is", "ALTER TABLE works")
     lazy = Refused(
         "a lazy frame of {name}",
         "it reads packfiles",
@@ -337,7 +381,6 @@ class RemoteTable(TableCalls):
     )
     sync = Refused("syncing {name}", "its inputs are files where the root is")
     export = Refused("exporting {name}")
-    maintain = Refused("maintaining {name}")
     expire = Refused("expiring versions of {name}", hint="VACUUM by execute()")
     gc = Refused("collecting objects of {name}", hint="VACUUM by execute()")
     purge = Refused("purging {name}")

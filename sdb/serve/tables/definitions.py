@@ -11,11 +11,12 @@ from sdb.serve.conditional import answered, changed, check_match
 from sdb.serve.described import body_of
 from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.opening import check_right, named, opened, version_tag
-from sdb.serve.tables.parameters import DescriptionBody, SchemaBody
+from sdb.serve.tables.parameters import DescriptionBody, SchemaBody, SchemaParams
 from sdb.statements.schemasetting import set_schema
 from sdb.table.definition.alter import alter_table
 from sdb.table.definition.cache import read_definition
 from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.schemas import inferred
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,13 +85,20 @@ class DefinitionResources:
 
         return changed(request, *await self._in_thread(described))
 
-    async def schema(self, request: Request, _: NoMembers) -> Response:
-        """Show the schema of a version."""
+    async def schema(self, request: Request, asked: SchemaParams) -> Response:
+        """Show the schema of a version, or one that its rows conform to."""
+        rights: Rights = request.state.rights
 
         def shown(handle: TableHandle) -> dict[str, object]:
             schema = None if handle.schema is None else handle.schema.as_dict()
             return {"table": handle.name, "schema": schema}
 
+        def made(_: Running) -> dict[str, object]:
+            handle = opened(self._root, request.path_params["name"], rights)
+            return {"table": handle.name, "schema": inferred(handle).as_dict()}
+
+        if asked.infer:
+            return answered(request, await self._engine.work(request, made, rights))
         return await of_table(self._root, self._in_thread, request, shown)
 
     async def put_schema(self, request: Request, _: NoMembers) -> Response:
@@ -128,8 +136,6 @@ class DefinitionResources:
 
     @staticmethod
     def _inferred(handle: TableHandle, running: Running) -> TableSchema:
-        from sdb.table.packfiles.schemas import inferred
-
         if handle.schema is not None:
             raise ExistsError(f"{handle.name} has a schema already", hint="PUT takes its place")
         running.check()

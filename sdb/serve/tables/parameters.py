@@ -199,6 +199,14 @@ class DescriptionBody(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
 
 
+class SchemaParams(msgspec.Struct, forbid_unknown_fields=True):
+    """Members of a request for a schema."""
+
+    infer: Annotated[
+        bool, Meta(description="whether to read all rows, for one that all of them conform to")
+    ] = False
+
+
 class SchemaBody(msgspec.Struct, forbid_unknown_fields=True):
     """A schema that a table gets."""
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from sdb.cli.options import AsJson, At, Message, NextWord, TableVersion
 from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render.schemas import say_changed, say_schema
+from sdb.cli.servers import server_table
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
 from sdb.errors import ExistsError
 from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.client.options import SchemaOptions
 
 EXAMPLES = (
     "sdb schema infer --root lake web.gha",
@@ -38,26 +43,27 @@ def command(
 
     All rows are read. Values of several types at one path become a column of the type variant.
     """
+    from sdb.statements.schemasetting import set_schema
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.packfiles.schemas import inferred
 
     name, _ = joined_table(name, last, at=at)
-    handle = opened_table(context, name)
-    if is_set and handle.schema is not None:
+    table = server_table(context, name) or opened_table(context, name)
+    if is_set and table.schema is not None:
         hint = "sdb schema set takes the place of one; set it from what infer prints"
-        raise ExistsError(f"{handle.name} has a schema already", hint=hint)
-    schema = inferred(handle)
+        raise ExistsError(f"{table.name} has a schema already", hint=hint)
+    schema = inferred(table) if isinstance(table, TableHandle) else table.infer_schema()
     if not is_set:
-        say_schema(handle, schema, is_compact=as_json)
+        say_schema(table.name, schema, is_compact=as_json)
         return
-    from sdb.statements.schemasetting import set_schema
-
-    done = set_schema(
-        handle.root,
-        handle.keys,
-        schema,
-        mode=mode,
-        branch=named_table(name)[2] or "main",
-        author=author(),
-        message=message or "infer the schema",
-    )
-    say_changed(handle.name, done, as_json=as_json)
+    labels: SchemaOptions = {
+        "mode": mode,
+        "author": author(),
+        "message": message or "infer the schema",
+    }
+    if isinstance(table, TableHandle):
+        branch = named_table(name)[2] or "main"
+        done = set_schema(table.root, table.keys, schema, branch=branch, **labels)
+    else:
+        done = table.set_schema(schema, **labels)
+    say_changed(table.name, done, as_json=as_json)

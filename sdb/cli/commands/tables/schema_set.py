@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.cli.options import AsJson, Branch, Message, NextWord, TableVersion
 from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.render.schemas import say_changed
+from sdb.cli.servers import server_table
 from sdb.cli.tablenames import author, branch_of, joined_table
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -56,7 +57,7 @@ def command(
     Columns with an id are those that have it; without one, those of their names, or new. A column
     that the file does not have is dropped. Rows stay as they are.
     """
-    from sdb.statements.schemasetting import set_mode, set_schema
+    from sdb.statements.schemasetting import read_schema, set_mode, set_schema
     from sdb.table.format.keys import TableKeys
 
     name, words = joined_table(name, file, last)
@@ -65,17 +66,20 @@ def command(
         raise UsageError("no schema to set", expected="FILE, --mode or --remove")
     if setting.remove and (words or setting.mode):
         raise UsageError("--remove goes with nothing to set")
-    location, keys = table_root(context), TableKeys(database, table)
-    labels: dict[str, Any] = {
-        "branch": branch,
-        "author": author(),
-        "message": message,
-    }
-    if words or setting.remove:
-        schema = _text(words[0]) if words else None
-        done = set_schema(location, keys, schema, mode=setting.mode, **labels)
+    keys = TableKeys(database, table)
+    schema = _text(words[0]) if words else None
+    labels: dict[str, Any] = {"author": author(), "message": message}
+    remote = server_table(context, keys.name if branch == "main" else f"{keys.name}@{branch}")
+    if remote is not None:
+        wished = read_schema(schema) if words or setting.remove else remote.schema
+        if wished is None and not setting.remove:
+            raise UsageError(f"{keys.name} has no schema")
+        done = remote.set_schema(wished, mode=setting.mode, **labels)
+    elif words or setting.remove:
+        location = table_root(context)
+        done = set_schema(location, keys, schema, mode=setting.mode, branch=branch, **labels)
     else:
-        done = set_mode(location, keys, setting.mode, **labels)
+        done = set_mode(table_root(context), keys, setting.mode, branch=branch, **labels)
     say_changed(keys.name, done, as_json=as_json)
 
 

@@ -10,6 +10,7 @@ from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import AnyDatabase, AsJson, DryRun, TablePattern
 from sdb.cli.parameters import InputContext, Option, Quiet, Together
+from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.cli.values import table_root
 from sdb.records import record
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.feed.events import Trouble
     from sdb.table.upkeep.actions import Action
-    from sdb.table.upkeep.maintain import Maintainer, TableChoice
+    from sdb.table.upkeep.maintain import Maintained, TableChoice
 
 
 @record
@@ -104,9 +105,15 @@ def command(
         raise UsageError(f"--once ends, and {other} keeps running", expected="one of them")
     is_once = dry_run or not (rounds.watch or rounds.interval is not None)
     stop = threading.Event()
+    telling = _Telling(as_json=as_json, quiet=quiet)
+    server = server_of(context)
+    if server is not None:
+        refuse_options(watch=not is_once, cpu=spending != SPENDING)
+        name = ".".join(filter(None, (database, pattern)))
+        done = server.maintain(name, dry_run=dry_run, author=author(), tell=telling.action)
+        return _one_round(done, telling)
     location = table_root(context)
     chosen = _chosen(location, database, pattern)
-    telling = _Telling(as_json=as_json, quiet=quiet)
     request = Request(
         telling.action,
         Budget(_share(spending.cpu), _free_bytes(spending.min_free), stop),
@@ -121,13 +128,12 @@ def command(
     )
     upkeep = maintainer(location, chosen, request, telling.trouble)
     if is_once:
-        return _one_round(upkeep, telling)
+        return _one_round(upkeep.round(), telling)
     output.tell_end("looking at tables, round after round", quiet=quiet)
     return until_stopped(stop, upkeep.run)
 
 
-def _one_round(upkeep: Maintainer, telling: _Telling) -> int:
-    done = upkeep.round()
+def _one_round(done: Maintained, telling: _Telling) -> int:
     if not done.actions and not done.failures:
         telling.say("nothing to do")
     for failure in done.failures[1:]:

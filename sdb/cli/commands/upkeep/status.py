@@ -6,6 +6,7 @@ from sdb import sizes
 from sdb.cli import output
 from sdb.cli.options import AnyDatabase, AsJson, TablePattern
 from sdb.cli.parameters import Option, TableContext
+from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import database_and_pattern
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -42,6 +43,10 @@ def command(
     from sdb.table.upkeep.maintain import TableChoice
     from sdb.table.upkeep.status import table_status
 
+    server = server_of(context)
+    if server is not None:
+        refuse_options(exact=exact, inputs=inputs)
+        return _say(server.status(".".join(filter(None, (database, pattern)))), as_json=as_json)
     location = table_root(context)
     databases_of(location, None)  # which checks that the root is there
     chosen = TableChoice()
@@ -64,12 +69,16 @@ def command(
             output.complain(f"{keys.database}.{keys.table}: {status.message}", status.hint)
             continue
         statuses.append(status)
-        for line in () if as_json else _lines(status):
+    code = _say(statuses, as_json=as_json)
+    return code if failure is None else failure.exit_code
+
+
+def _say(statuses: list[TableStatus], *, as_json: bool) -> int:
+    for status in () if as_json else statuses:
+        for line in _lines(status):
             output.say(output.plain(line))
     if as_json:
         output.say_json({"tables": [status.as_dict() for status in statuses]})
-    if failure is not None:
-        return failure.exit_code
     return int(any(status.needs for status in statuses))
 
 
