@@ -66,7 +66,8 @@ function categories(names, numbers, label) {
   const shown = Math.min(names.length, MOST_BARS);
   const most = Math.max(...numbers.slice(0, shown).map(Math.abs), Number.MIN_VALUE);
   const width = pictureWidth();
-  const [left, letters] = [width * 0.3, Math.floor((width * 0.3) / 8)];
+  const left = Math.min(width * 0.35, 280);
+  const letters = Math.floor((left - 8) / 8);
   const lines = names.slice(0, shown).map((name, at) => {
     const long = (Math.abs(numbers[at]) / most) * (width - left - 90);
     return s("g", {}, s("title", {}, `${name.slice(0, 200)}: ${count(numbers[at])}`),
