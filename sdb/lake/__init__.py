@@ -10,6 +10,7 @@ them.
 ``partitions``    values of the columns that a table is partitioned by
 ``model``         files, versions and changes of a table that is read
 ``rows``          rows of a data file, as record batches
+``rowtests``      tests of rows by partitions, statistics and values
 ``columntypes``   types of the columns of files that are written
 ``footer``        what the footer of a file that was written says of its values
 ``mirrorlog``     the protocol of the log of a mirror

@@ -12,8 +12,12 @@ from sdb.records import field, record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     import pyarrow as pa
+
+    # Names and types in a file, from a column to a field in it
+    Way: TypeAlias = list[tuple[str, pa.DataType]]
 
 STRUCT = "struct"
 LIST = "list"
@@ -66,6 +70,30 @@ class LakeColumn:
             return None
         names = self.aliases or (self.stored,)
         return next((number for number, stored in enumerate(fields) if stored.name in names), None)
+
+    def way_in(self, source: pa.Field, path: Sequence[str]) -> Way:
+        """Return the way to a field in the column.
+
+        * ``source``: The field of the column in the file.
+        * ``path``: Names of fields that follow the column's; the way ends where they lead through
+          something else than structs, or the file has none of the name.
+        """
+        import pyarrow as pa
+
+        way = [(source.name, source.type)]
+        kind = self.type
+        for name in path:
+            part = next((part for part in kind.parts if part.name == name), None)
+            above = way[-1][1]
+            if kind.name != STRUCT or part is None or not pa.types.is_struct(above):
+                break
+            fields = [above.field(number) for number in range(above.num_fields)]
+            number = part.find_in(fields)
+            if number is None:
+                break
+            way.append((fields[number].name, fields[number].type))
+            kind = part.type
+        return way
 
 
 @record

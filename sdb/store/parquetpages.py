@@ -233,25 +233,29 @@ class BoundedParquet:
         """Close it."""
         self._file.close()
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: list[str] | None = None, group: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the rows, batch by batch; dictionaries of texts stay such.
 
-        * ``columns``: Columns at the top; all of them if not given.
+        * ``columns``: Columns, or paths of fields in them with dots; all of them if not given.
+        * ``group``: The number of the only row group that is read; all of them if not given.
 
         Raises `InputError` if a page, or a row, would take too much memory; `ArrowException` or
         `OSError` if the file is malformed.
         """
-        for group in range(self.metadata.num_row_groups):
+        groups = range(self.metadata.num_row_groups) if group is None else (group,)
+        for number in groups:
             done, rows = 0, self._rows
             while rows:
                 try:
-                    for batch in self._group(group, rows, done, columns):
+                    for batch in self._group(number, rows, done, columns):
                         done += batch.num_rows
                         yield batch
                     break
                 except _TooMuchError:
                     if rows == 1:
-                        message = f"row group {group + 1}: a row takes too much memory"
+                        message = f"row group {number + 1}: a row takes too much memory"
                         raise InputError(message, hint=_HINT) from None
                     rows = max(1, rows // _FEWER)
 

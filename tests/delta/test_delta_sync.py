@@ -21,6 +21,7 @@ from sdb.table.catalog.root import table_root
 from sdb.table.inputs.places import OutsideError
 from sdb.table.sync.status import InputState, input_states
 from sdb.table.sync.sync import sync_table
+from tests.lake.bothways import ask_both_ways
 from tests.lake.made import actions, commit, delete_by_vector, oracle, stored, write
 
 CONFIGURATION = {"delta.enableDeletionVectors": "true"}
@@ -65,6 +66,7 @@ def same(root: Path, *wanted: int, path: Path | None = None) -> None:
     for version in wanted:
         rows = stored(f"d.t@{ours[version]}", root)
         assert rows == oracle(path or root / "in/t", version), version
+        ask_both_ways(f"'delta:{path or root / 'in/t'}@{version}'", most=6)
 
 
 def people(start: int, count: int, **more: Any) -> pa.Table:

@@ -38,6 +38,7 @@ from sdb.lake.rows import LakeRows
 from sdb.table.catalog.root import table_root
 from sdb.table.inputs.places import OutsideError
 from sdb.table.sync.sync import sync_table
+from tests.lake.bothways import ask_both_ways
 from tests.lake.made import packed, stored
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def same(root: Path, table: Table, *wanted: int) -> None:
     for snapshot in wanted:
         rows = stored(f"d.t@{ours[snapshot]}", root)
         assert rows == oracle(table, snapshot), snapshot
+        ask_both_ways(f"'iceberg:{root}/in/n/t@{snapshot}'", most=6)
 
 
 def refused(lake: Path, error: type[Exception], *words: str) -> None:
@@ -160,6 +162,7 @@ def test_columns_that_are_renamed(catalog: SqlCatalog, lake: Path, heard: list[s
     with table.update_schema() as update:
         update.add_column("another", LongType())
     assert sync(lake).is_nothing
+    ask_both_ways(f"'iceberg:{lake}/in/n/t'", most=60)
     with table.update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("id")
     assert sync(lake).rows == 10

@@ -16,6 +16,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 import sdb
+from tests.lake.bothways import ask_both_ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +56,9 @@ def packed(table: pa.Table) -> Counter[str]:
 
 
 def stored(source: str, root: Path | None = None) -> Counter[str]:
-    """Return the rows of a table or a packfile."""
+    """Return the rows of a table or a packfile; those of a lake answer other questions, too."""
+    if source.startswith(("'delta", "'iceberg")):
+        ask_both_ways(source, root)
     more: dict[str, Any] = {} if root is None else {"root": str(root)}
     with sdb.sql(f"SELECT * FROM {source}", **more) as result:
         return canonical(dict(row) for row in result)

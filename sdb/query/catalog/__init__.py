@@ -14,6 +14,8 @@ module          holds
 `systemtables`  tables about tables
 `cachedinputs`  packfiles of other inputs, in the cache or apart from it
 `ondemand`      opens what a query names: packfiles, or other inputs as such
+`lakefields`    fields and rows of a Delta or Iceberg table that a query may need
+`lakeparts`     parts of its versions that are enough for that
 `smallinputs`   many small ones: packed as one
 `period`        times that the rows of all tables must have
 `reduction`     conditions as far as metadata can answer them

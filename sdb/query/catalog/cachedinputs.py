@@ -108,7 +108,7 @@ class CachedInput:
     ) -> None:
         self._location = location
         self.reading = reading
-        self._name = text_of(location)
+        self._name = self._what = text_of(location)
         self._state = state
         self.folder = folder
         # The name decides too, where the content does not: of CSV.
@@ -135,6 +135,10 @@ class CachedInput:
             if packfile is None:
                 packfile = self._make(sources, warnings, threads, progress)
         return packfile
+
+    def apart(self, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
+        """Open a packfile that is made now, and vanishes when it is closed."""
+        return packed_apart(self.sources(), threads, progress, obstacle)
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
@@ -209,7 +213,7 @@ class CachedInput:
         making = cachefolder.unfinished(self.folder)
         try:
             with notes.collected() as warnings:
-                text = _pack(sources, making, threads, progress, self._name)
+                text = _pack(sources, making, threads, progress, self._what)
             # That there are no rows is said by what was left out, and not with the name of a draft.
             empty = f": {making} is empty"
             is_empty = any(text.endswith(empty) for text in warnings)
@@ -265,11 +269,27 @@ class CachedObject(CachedByFacts):
 
 
 class CachedVersion(CachedByFacts):
-    """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
+    """A version of a Delta or Iceberg table, or a part, and where its packfile is or shall be.
 
-    def __init__(self, location: str, state: RawState, folder: str, sources: list[Input]) -> None:
+    * ``what``: The name of the part, for people; empty: it is the whole.
+    """
+
+    def __init__(
+        self, location: str, state: RawState, folder: str, sources: list[Input], what: str = ""
+    ) -> None:
         super().__init__(location, state, folder)
         self._inputs = sources
+        self._what = what or self._what
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether the cache has it."""
+        return os.path.lexists(self._path(self._settled))
+
+    def apart(self, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
+        """Open a packfile that is made now, and vanishes when it is closed."""
+        names = (self._name, self._what)
+        return packed_apart(self._inputs, threads, progress, obstacle, names)
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
@@ -301,14 +321,18 @@ def packed_apart(
     threads: int | None,
     progress: Progress,
     obstacle: str,
+    names: tuple[str, str] | None = None,
 ) -> Packfile:
-    """Pack inputs into a file that vanishes when it is closed."""
+    """Pack inputs into a file that vanishes when it is closed.
+
+    * ``names``: That of the packfile, and of what is packed; those of the first input if not given.
+    """
     from sdb.store.local.scratch import Scratch
 
     with Scratch() as folder:
         path = f"{folder.path}/packed"
-        name = sources[0].name
-        text = _pack(sources, path, threads, progress, name)
+        name, what = names or (sources[0].name,) * 2
+        text = _pack(sources, path, threads, progress, what)
         why = f": {obstacle}" if obstacle else ""
         notes.tell(f"{text}, and not kept{why}", is_detail=False)
         return open_packfile(path, name=name)
@@ -335,7 +359,7 @@ def _pack(
             progress=progress,
         )
     except InputError as error:
-        if lake_name(name) is None:
+        if lake_name(sources[0].name) is None:
             path = str(error.path or name)
             path = name if path.startswith(f"{name}!") else path  # which is a file of an archive
             how = f"read_file({path!r}, on_error => 'skip')"

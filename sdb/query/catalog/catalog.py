@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
     from sdb.query.catalog.dataset import QueryRequest, TableName
+    from sdb.query.catalog.lakefields import LakeFields
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
     from sdb.query.catalog.views import UsedView
@@ -66,6 +67,7 @@ class Catalog:
         )
         self._open: dict[tuple[str, ...], Packfile] = {}  # by the inputs that each is made of
         self._names_origins = False
+        self._statement: ast.Statement | None = None  # what reads the tables
         self._found: dict[TableName, list[Packfile]] = {}
         self.tables: list[TableScan] = []
         self.views: list[UsedView] = []
@@ -157,6 +159,7 @@ class Catalog:
     def with_views(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose views are written out; see :mod:`sdb.query.catalog.views`."""
         self._names_origins = names_origins(statement)
+        self._statement = statement
         if not self._named.any_view(statement):
             return statement
         from sdb.query.catalog.views import ViewExpansion
@@ -172,6 +175,7 @@ class Catalog:
         expansion = ViewExpansion(self._named.view, self._root, self._at, times)
         statement = expansion.statement(statement)
         self.views = expansion.used
+        self._statement = statement
         return statement
 
     def check_cancelled(self) -> None:
@@ -280,7 +284,11 @@ class Catalog:
         loose = [run for run in named if not run[0].endswith(_SUFFIX)]
         loose = [run for run in loose if keys[run] not in self._open]
         for run, packfile in open_runs(
-            loose, reading=reading, threads=self._threads, progress=self._progress
+            loose,
+            reading=reading,
+            fields=self._lake_fields,
+            threads=self._threads,
+            progress=self._progress,
         ):
             self._open[keys[run]] = packfile
         new = [run for run in named if keys[run] not in self._open]
@@ -297,6 +305,14 @@ class Catalog:
         elif new:
             self._open[keys[new[0]]] = open_packfile(*new[0])
         return [self._open[keys[run]] for run in named]
+
+    def _lake_fields(self, location: str) -> LakeFields | None:
+        """Return what the query may need of a Delta or Iceberg table; None: all of it."""
+        if self._statement is None or self._period is not None:
+            return None
+        from sdb.query.catalog.lakefields import fields_of
+
+        return fields_of(self._statement, location, self._root)
 
     def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
         """Return names and whole trailers of the packfiles of a table."""

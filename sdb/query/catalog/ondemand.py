@@ -36,12 +36,14 @@ from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from sdb.lake.names import LakeName
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.packfile.read.resolve import PackfileReference
     from sdb.progress import Progress
+    from sdb.query.catalog.lakefields import LakeFields
+    from sdb.query.catalog.lakeparts import LakePart
     from sdb.store.base import Location
     from sdb.store.local.cachefolder import CacheEntry
 
@@ -49,6 +51,10 @@ SIZE_VARIABLE = "SDB_CACHE_SIZE"
 _PACKED = ".zion"
 _MOST_BYTES = 10 << 30
 _BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in between
+
+
+def _whole(_location: str) -> None:
+    """Say that all of a table is needed."""
 
 
 def packed_reference(reference: PackfileReference, reading: RawReading) -> PackfileReference:
@@ -88,6 +94,7 @@ def open_runs(
     runs: Iterable[tuple[str, ...]],
     *,
     reading: RawReading = USUAL,
+    fields: Callable[[str], LakeFields | None] = _whole,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Generator[tuple[tuple[str, ...], Packfile]]:
@@ -95,6 +102,7 @@ def open_runs(
 
     * ``runs``: Paths or URLs, see :func:`sdb.query.catalog.smallinputs.runs_of`.
     * ``reading``: How those that are no packfiles are read.
+    * ``fields``: Tells what is needed of a Delta or Iceberg table; None: all of it.
 
     Raises
     ------
@@ -115,6 +123,8 @@ def open_runs(
             with notes.collected() as warnings:
                 if cached_object is not None:
                     packfile, made_bytes = _kept(cached_object, threads, progress)
+                elif (lake := lake_name(run[0])) is not None:
+                    packfile, made_bytes = _open_lake(lake, fields(run[0]), threads, progress)
                 else:
                     packfile, made_bytes = _opened(run, reading, threads, progress)
             said += [(run[0], warning) for warning in warnings]
@@ -164,8 +174,6 @@ def _opened(
     location = run[0]
     if location.endswith(_PACKED):
         return open_packfile(location), 0
-    if (lake := lake_name(location)) is not None:
-        return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
         return packed_apart(recognised(location, reading), threads, progress, ""), 0
@@ -183,22 +191,48 @@ def _opened(
     return packed_apart(sources, threads, progress, obstacle), 0
 
 
-def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
-    """Open a version of a Delta or Iceberg table as the packfile that its rows make."""
+def _open_lake(
+    name: LakeName, fields: LakeFields | None, threads: int | None, progress: Progress
+) -> tuple[Packfile, int]:
+    """Open a version of a Delta or Iceberg table as the packfile that its rows make.
+
+    * ``fields``: What is needed of it; None: all.
+    """
     from sdb.packfile.inputs.lake import inputs_of_version, version_of
 
     table, version = version_of(name)
     pinned = replace(name, version=version.version)
-    sources = inputs_of_version(pinned, table, version)
     folder, obstacle = _folder()
-    if folder is None:
-        return packed_apart(sources, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
     # A version stays what it is; what is deleted of a file has a unique name.
     identities = sorted((path, file.identity) for path, file in version.files.items())
     facts = (str(pinned), version.table_id, digest_of((identities, version.columns)))
-    state = RawState(facts, size, is_settled=True)
-    return _kept(CachedVersion(str(pinned), state, folder, sources), threads, progress)
+
+    def cached(part: LakePart | None = None) -> CachedVersion:
+        state = RawState((*facts, *(part.facts if part else ())), size, is_settled=True)
+        sources = part.sources if part else inputs_of_version(pinned, table, version)
+        return CachedVersion(str(pinned), state, folder or "", sources, part.what if part else "")
+
+    def opened(part: LakePart | None = None) -> tuple[Packfile, int]:
+        if folder is None or (part is not None and not part.is_kept):
+            return cached(part).apart(threads, progress, obstacle), 0
+        return _kept(cached(part), threads, progress)
+
+    made_bytes = 0
+    if fields is not None and not (folder and cached().is_there):
+        from sdb.query.catalog.lakeparts import parts_of
+
+        for part in parts_of(fields, pinned, table, version):
+            with notes.collected() as warnings:
+                packfile, part_bytes = opened(part)
+            made_bytes += part_bytes
+            if part.fields.are_known_from(packfile.trailer):
+                for warning in warnings:
+                    notes.warn(warning)
+                return packfile, made_bytes
+            packfile.close()
+    packfile, whole_bytes = opened()
+    return packfile, made_bytes + whole_bytes
 
 
 def _kept(cached: CachedInput, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
@@ -208,8 +242,7 @@ def _kept(cached: CachedInput, threads: int | None, progress: Progress) -> tuple
     except FileNotFoundError:
         if os.path.isdir(cached.folder):  # noqa: PTH112
             raise
-        why = f"{cached.folder} went meanwhile"
-        return packed_apart(cached.sources(), threads, progress, why), 0
+        return cached.apart(threads, progress, f"{cached.folder} went meanwhile"), 0
 
 
 def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> CachedRun:
