@@ -28,6 +28,7 @@ SAMPLES = {
 FIRST, *OTHERS = SAMPLES
 
 
+@pytest.mark.filterwarnings("ignore:.*digits beyond microseconds:sdb.errors.SdbWarning")
 @pytest.mark.parametrize(
     "name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 )
