@@ -161,12 +161,17 @@ fn escaped<'a>(text: &[u8], out: &mut Sink, replacement: impl Fn(&[u8]) -> Optio
     out.copy(text, start, text.len());
 }
 
+struct Column {
+    name: Box<[u8]>,
+    /// The name between quotes, as it was printed first.
+    label: Box<[u8]>,
+}
+
 /// Makes tables of lines of JSON whose members are known only when all lines were read: first cells, each with the
 /// number of its column, and then the rows of these.
 pub struct TextTable {
     table: Table,
-    /// For each column its name, and the name as it was printed first, with the quote and colon behind it.
-    columns: Vec<(Box<[u8]>, Box<[u8]>)>,
+    columns: Vec<Column>,
     numbers: HashMap<Box<[u8]>, usize>,
     cell: Sink,
 }
@@ -179,7 +184,7 @@ impl TextTable {
 
     /// The names of members so far, in the order of their appearance.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.columns.iter().map(|(name, _)| &**name)
+        self.columns.iter().map(|column| &*column.name)
     }
 
     /// Appends the cells of lines: for each its column from 1, its length and its text, and a 0 behind each line.
@@ -201,7 +206,7 @@ impl TextTable {
         while line.get(at) == Some(&b'"') {
             // Most lines have the same members in the same order.
             match self.columns.get(column) {
-                Some((_, label)) if line[at..].starts_with(label) => at += label.len(),
+                Some(Column { label, .. }) if line[at..].starts_with(label) => at += label.len(),
                 _ => {
                     let end = string_end(line, at).ok_or_else(bad(at))?;
                     column = self.number(&line[at..=end]);
@@ -232,7 +237,7 @@ impl TextTable {
             return number;
         }
         let number = self.columns.len();
-        self.columns.push((name.clone().into(), label.into()));
+        self.columns.push(Column { name: name.clone().into(), label: label.into() });
         self.numbers.insert(name.into(), number);
         number
     }
