@@ -12,6 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.retries.standard import ExponentialBackoff
 
+from sdb.query.exec import columncache
 from sdb.store import url as stores
 from sdb.store.memory import MemoryStore
 from sdb.store.s3 import client as s3
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
 BUCKET = "tests"
 PATHS = Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each query ask for its blocks, whatever was kept for the tests before."""
+    monkeypatch.setenv(columncache.VARIABLE, "0")
+    columncache.keep_columns()
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,6 @@ from sdb import _core
 from sdb.packfile.read import keptblocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sdb.client.connection import Connection
     from tests.store.conftest import Requests, S3Backend
 
@@ -22,12 +20,6 @@ pytestmark = pytest.mark.s3
 
 MIB = 1 << 20
 ROWS = 3000
-
-
-@pytest.fixture(autouse=True)
-def memory() -> Iterator[None]:
-    yield
-    keptblocks.keep(0)
 
 
 @pytest.fixture
@@ -60,7 +52,6 @@ def test_a_later_query_asks_for_no_block_again(db: Connection, requests: Request
 
 
 def test_nothing_stays_where_nothing_is_wanted(db: Connection, requests: Requests) -> None:
-    keptblocks.keep(0)
     counts = []
     for number in (100, 200):
         requests.clear()
