@@ -238,6 +238,11 @@ class CachedInput:
 class CachedByFacts(CachedInput):
     """An input that is known by facts alone, such as the version of a remote object."""
 
+    @property
+    def is_there(self) -> bool:
+        """Return whether the cache has it."""
+        return os.path.lexists(self._path(self._settled))
+
     def _find(self) -> Packfile | None:
         return self._opened(self._settled)
 
@@ -252,7 +257,7 @@ class CachedObject(CachedByFacts):
 
         Raises `ConflictError` if there is another version by now.
         """
-        if not os.path.lexists(self._path(self._settled)):
+        if not self.is_there:
             sources, warnings = super()._recognised()
             self._ready = [fetched(source) for source in sources], warnings
 
@@ -280,11 +285,6 @@ class CachedVersion(CachedByFacts):
         super().__init__(location, state, folder)
         self._inputs = sources
         self._what = what or self._what
-
-    @property
-    def is_there(self) -> bool:
-        """Return whether the cache has it."""
-        return os.path.lexists(self._path(self._settled))
 
     def apart(self, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
         """Open a packfile that is made now, and vanishes when it is closed."""

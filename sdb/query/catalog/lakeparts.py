@@ -75,8 +75,14 @@ def _part(
     shown: set[str] = set()
     sources = []
     for path, file in sorted(version.files.items()):
-        facts = {"paths": fields.paths, "tests": fields.tests, "shown": shown}
-        rows = LakeRows(table.folder, file, version.columns, **facts)  # type: ignore[arg-type]
+        rows = LakeRows(
+            table.folder,
+            file,
+            version.columns,
+            paths=fields.paths,
+            tests=fields.tests,
+            shown=shown,
+        )
         sources.append(input_of(rows, f"{name}/{path}"))
     return LakePart(fields, sources, what)
 

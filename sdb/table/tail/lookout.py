@@ -233,7 +233,7 @@ class Lookout:
         self._rotations.look_at(self._folders)
         there = self._folders.files()
         listed: dict[Identity, Seen] = {}
-        for path in (*paths, *there.keys() - paths.keys()):
+        for path in paths | there:
             facts = there.get(path)
             if facts is not None and (path in paths or self._names.means(path)):
                 listed.setdefault(facts.identity, (path, facts))
